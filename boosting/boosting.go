@@ -7,7 +7,7 @@
 //
 //	matrix        pushed in a step                                       what is seen of it then
 //	gbdt.scatter  task 0: 1 MiB of what the rows decided (gbdt.Setup),   those it is for: that
-//	              and of rows
+//	              of the trees to go on from, and of rows
 //	gbdt.sums     task 0: numbers, in place of what was there; others:   the sums
 //	              numbers, which are added to them
 //	gbdt.hist     the same with histograms; the last task: the           the best splits, in the first columns of each block

@@ -120,6 +120,10 @@ type training struct {
 	from        *tree.Ensemble
 
 	last *tree.Ensemble // that was grown
+
+	cut   int         // iteration after which part is taken
+	part  *gbdt.Grown // what there is then
+	grown *gbdt.Grown // to go on from
 }
 
 // modelBytes are those of the new trees of a model, and of where they begin.
@@ -212,11 +216,21 @@ func (x *training) worker(
 	if err != nil {
 		return nil, nil, err
 	}
-	setup, b, y, err := x.rows(ctx, w, task, tasks, known)
+	d, b, y, err := x.rows(ctx, w, task, tasks, known)
 	if err != nil {
 		return nil, nil, err
 	}
-	o := gbdt.Options{Setup: setup, Workers: w}
+	setup := d.Setup
+	o := gbdt.Options{Setup: setup, Grown: d.Grown, Workers: w, Each: func(p *gbdt.Progress) (float64, error) {
+		if p.Iteration != x.cut {
+			return math.NaN(), nil
+		}
+		g, err := p.Grown(ctx, math.NaN())
+		if task == 0 {
+			x.part = g
+		}
+		return math.NaN(), err
+	}}
 	if task == 0 {
 		o.From = x.from
 	}
@@ -245,7 +259,7 @@ func (x *training) worker(
 // rows are those of a task: the process of task 0 has them all, and sends the others theirs. Task 0 has those that are held out.
 func (x *training) rows(
 	ctx context.Context, w *boosting.Workers, task, tasks int, known chan *boosting.Scatter,
-) (*gbdt.Setup, *gbdt.Binned, *gbdt.Labels, error) {
+) (*boosting.Scatter, *gbdt.Binned, *gbdt.Labels, error) {
 	shardOf := func(task int) boosting.Shard {
 		if x.divided {
 			return boosting.Shard{Task: boosting.AllTasks, Hi: x.learn.Len()}
@@ -264,14 +278,14 @@ func (x *training) rows(
 		}
 		if !x.here(task) {
 			b, y, err := w.Receive(ctx, d, shardOf(task).Task, nil)
-			return d.Setup, b, y, err
+			return d, b, y, err
 		}
 		if _, _, err := w.Receive(ctx, d, -2, nil); err != nil {
 			return nil, nil, nil, err
 		}
 		d = <-known
 		b, y, err := code(d, shardOf(task), nil)
-		return d.Setup, b, y, err
+		return d, b, y, err
 	}
 	layout, err := gbdt.Survey(ctx, x.learn, x.held, x.conf.Bins, 1)
 	if err != nil {
@@ -281,7 +295,7 @@ func (x *training) rows(
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	d := &boosting.Scatter{Setup: setup}
+	d := &boosting.Scatter{Setup: setup, Grown: x.grown}
 	for t := range tasks {
 		if known <- d; !x.here(t) && (len(d.Shards) == 0 || !x.divided) {
 			d.Shards = append(d.Shards, shardOf(t))
@@ -292,7 +306,7 @@ func (x *training) rows(
 		return nil, nil, nil, err
 	}
 	b, y, err := code(d, shardOf(0), x.held)
-	return setup, b, y, err
+	return d, b, y, err
 }
 
 func config(t testing.TB, objective string, change func(c *gbdt.Config)) gbdt.Config {
@@ -358,7 +372,26 @@ func TestSameBits(t *testing.T) {
 					}
 				}
 			}
+			x.goOn(t, want)
 		})
+	}
+}
+
+// goOn interrupts trainings, and has others go on from what they had, with another number of tasks and servers.
+func (x *training) goOn(t *testing.T, want []byte) {
+	for cut := 1; cut <= x.conf.Trees; cut++ {
+		for _, x.divided = range []bool{false, true} {
+			x.cut, x.grown, x.beside = cut, nil, false
+			if got, _ := x.together(t, cluster(t, 1, &mem.Network{}), 2); !bytes.Equal(got, want) {
+				t.Errorf("another model, as the trees were taken after iteration %d", cut)
+			}
+			x.cut, x.grown, x.beside = 0, x.part, true
+			for tasks := 1; tasks < 4; tasks++ {
+				if got, _ := x.together(t, cluster(t, 2, &mem.Network{}), tasks); !bytes.Equal(got, want) {
+					t.Errorf("%d tasks, by features %v: another model than without the interruption after %d iterations", tasks, x.divided, cut)
+				}
+			}
+		}
 	}
 }
 

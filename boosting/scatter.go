@@ -27,10 +27,11 @@ const scatterName = "gbdt.scatter"
 
 const stepBytes = 1 << 20
 
-// Scatter is what task 0 sends to the other workers: the setup to all of them, and then each shard to its task.
+// Scatter is what task 0 sends to the other workers: the setup and the trees to go on from to all of them, and then each shard to its task.
 type Scatter struct {
 	Setup  *gbdt.Setup
-	Shards []Shard // in the order in which they are sent
+	Grown  *gbdt.Grown // nil: the training begins
+	Shards []Shard     // in the order in which they are sent
 }
 
 // Shard is the rows Lo to Hi, which are sent to a task, or to AllTasks.
@@ -48,6 +49,7 @@ const (
 // scatterText is a Scatter as JSON.
 type scatterText struct {
 	Setup  json.RawMessage
+	Grown  json.RawMessage `json:",omitempty"`
 	Shards []Shard
 }
 
@@ -57,7 +59,13 @@ func (w *Workers) Scatter(ctx context.Context, d *Scatter, code func(Shard) (*gb
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(scatterText{setup, d.Shards})
+	of := scatterText{Setup: setup, Shards: d.Shards}
+	if d.Grown != nil {
+		if of.Grown, err = d.Grown.JSON(); err != nil {
+			return err
+		}
+	}
+	text, err := json.Marshal(of)
 	if err != nil {
 		return err
 	}
@@ -112,6 +120,12 @@ func parseScatter(text []byte) (*Scatter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("matrix %s: %w", scatterName, err)
 	}
+	d := &Scatter{Setup: setup, Shards: t.Shards}
+	if t.Grown != nil {
+		if d.Grown, err = gbdt.ParseGrown(t.Grown); err != nil {
+			return nil, fmt.Errorf("matrix %s: %w", scatterName, err)
+		}
+	}
 	seen := map[int]bool{}
 	for _, r := range t.Shards {
 		if r.Task < AllTasks || r.Lo < 0 || r.Hi < r.Lo || r.Hi > setup.Layout.Rows() {
@@ -122,7 +136,7 @@ func parseScatter(text []byte) (*Scatter, error) {
 		}
 		seen[r.Task] = true
 	}
-	return &Scatter{Setup: setup, Shards: t.Shards}, nil
+	return d, nil
 }
 
 // Receive waits until all shards were sent, and gives the rows of the one for the task, or AllTasks: an error if there is none, nil to

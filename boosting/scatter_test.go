@@ -186,6 +186,10 @@ func TestScatterRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %q", rows, err, want)
 		}
 	}
+	grown := `{"Setup":` + string(text) + `,"Grown":{"Trees":7},"Shards":[]}`
+	if _, err := parseScatter([]byte(grown)); err == nil || !strings.Contains(err.Error(), "trees to go on from") {
+		t.Errorf("trees that are a number: %v", err)
+	}
 	if _, err := parseScatter([]byte(`{"Setup":{},"Shards":[]}`)); err == nil || !strings.Contains(err.Error(), "setup of a training") {
 		t.Errorf("no setup: %v", err)
 	}
@@ -200,6 +204,7 @@ func FuzzScatter(f *testing.F) {
 	}
 	f.Add([]byte(`{"Setup":` + string(text) + `,"Shards":[{"Task":1,"Lo":0,"Hi":1},{"Task":2,"Lo":1,"Hi":2}]}`))
 	f.Add([]byte(`{"Setup":` + string(text) + `,"Shards":[{"Task":-1,"Lo":0,"Hi":2}]}`))
+	f.Add([]byte(`{"Setup":` + string(text) + `,"Grown":{"Trees":[{"Class":0,"LeafValue":[1]}],"Values":[null,1]},"Shards":[]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		d, err := parseScatter(text)
 		if err != nil {

@@ -3,11 +3,9 @@ package gbdt
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"slices"
 
 	"thole.example/kernel"
-	"thole.example/tree"
 )
 
 // Drop is dropout of trees (K. V. Rashmi and R. Gilad-Bachrach, DART, AISTATS 2015): an iteration learns what some trees before it, which
@@ -141,74 +139,4 @@ func (t *trainer) keepBest() {
 		t.reweigh(i, w)
 	}
 	t.out.Trees = t.out.Trees[:(d.before+len(d.best))*len(t.scores)]
-}
-
-// codedTree is a tree of the training as rows of codes come through it.
-type codedTree struct {
-	*tree.Tree
-	nodes []codedNode
-}
-
-// codedNode is an inner node. Of a group of several columns only the codes of its own are told apart.
-type codedNode struct {
-	*group
-	first int     // code of its column
-	left  []uint8 // 1 for those of its codes that go left
-	other uint8   // the same for all other codes of the group
-}
-
-// coded finds the bins that a tree asks for, which was grown from them.
-func (b *Binned) coded(of *tree.Tree) *codedTree {
-	t := &codedTree{Tree: of, nodes: make([]codedNode, len(of.Feature))}
-	for node, f := range of.Feature {
-		at, _ := slices.BinarySearchFunc(b.columns, int(f), func(c column, f int) int { return cmp.Compare(c.feature, f) })
-		s := split{column: at, missing: of.Kind[node]&tree.DefaultLeft != 0}
-		c := &b.columns[s.column]
-		if !c.categorical {
-			s.bin = min(c.binOf(float32(of.Threshold[node])), c.bins-1)
-		}
-		for bin, level := range c.levels {
-			if tree.Has(of.Set(node), int(level)) {
-				s.set = append(s.set, int32(bin))
-			}
-		}
-		n := codedNode{group: &b.groups[c.group], other: s.goesLeft(c, c.usual)}
-		for bin := range c.all() {
-			if c.alone || bin != c.usual {
-				n.left = append(n.left, s.goesLeft(c, bin))
-			}
-		}
-		if !c.alone {
-			n.first = c.first
-		}
-		t.nodes[node] = n
-	}
-	return t
-}
-
-// add adds the leaves that rows come to, the first of which is row lo, to their margins.
-func (t *codedTree) add(codes kernel.Codes, lo int, margins []float64) {
-	for r := range margins {
-		row, node := codes.Row(lo+r), int32(0)
-		if len(t.nodes) == 0 {
-			node = ^0
-		}
-		for node >= 0 {
-			n := &t.nodes[node]
-			code := int(row[n.at])
-			if n.wide {
-				code = int(binary.LittleEndian.Uint16(row[n.at:]))
-			}
-			left := n.other
-			if own := uint(code - n.first); own < uint(len(n.left)) {
-				left = n.left[own]
-			}
-			if left != 0 {
-				node = t.Left[node]
-			} else {
-				node = t.Right[node]
-			}
-		}
-		margins[r] += t.LeafValue[^node]
-	}
 }

@@ -94,8 +94,8 @@ func TestHistogramLimit(t *testing.T) {
 			if err := tr.begin(); err != nil {
 				t.Fatal(err)
 			}
-			for i := range want.Trees {
-				if err := tr.iterate(t.Context(), i); err != nil {
+			for range want.Trees {
+				if err := tr.iterate(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}

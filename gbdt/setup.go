@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"thole.example/kernel"
 	"thole.example/tree"
 )
 
@@ -200,11 +201,22 @@ func (s *Setup) JSON() ([]byte, error) {
 	c.Cores = 0
 	t := setupText{Config: configText{&c, c.Objective.Name, c.Objective.Settings}, Rows: s.Layout.rows,
 		Features: s.Layout.Features.Width, Start: s.Start, Before: s.Before, Weights: s.weights, Groups: s.groups, Starts: s.starts}
-	for i := range s.Layout.columns {
-		c := &s.Layout.columns[i]
-		t.Columns = append(t.Columns, columnText{c.feature, c.uppers, c.levels, c.missing && !c.categorical, c.usual, c.group})
-	}
+	t.Columns = s.Layout.text()
 	return json.Marshal(t)
+}
+
+func (l *Layout) text() (all []columnText) {
+	for i := range l.columns {
+		c := &l.columns[i]
+		all = append(all, columnText{c.feature, c.uppers, c.levels, c.missing && !c.categorical, c.usual, c.group})
+	}
+	return all
+}
+
+// Checksum tells layouts apart that have other bins: trees go on from those that were grown with the same.
+func (l *Layout) Checksum() uint32 {
+	text, _ := json.Marshal(l.text()) // whole and finite numbers always can be
+	return kernel.CRC32C(0, text)
 }
 
 // ParseSetup reads what JSON wrote. What it says is checked, and takes no more memory than a multiple of the text.

@@ -27,6 +27,8 @@ type Progress struct {
 	Trees     *tree.Ensemble // so far; the counts of rows in new ones are of this worker
 	// Scores of this worker's rows that are learned from and of those held out, all of class 0, then those of class 1, and so on.
 	Scores, Held [][]float64
+
+	of *trainer
 }
 
 // Options are what Train has beside its settings; the zero value is nothing.
@@ -35,6 +37,11 @@ type Options struct {
 	Each func(p *Progress) (float64, error)
 	// From are trees that go before: their scores are in Labels.Start, the new ones are appended to a copy.
 	From *tree.Ensemble
+	// Grown is what this training had grown before it was interrupted; nil: nothing. It goes on with the next iteration, to the trees that it
+	// would have grown without the interruption.
+	Grown *Grown
+	// Back, which may be nil, is called once what Grown has is there again.
+	Back func(p *Progress)
 	// Setup is what the rows of all workers decided; nil: all of them are here, and decide it.
 	Setup *Setup
 	// Workers are those that train together, each with some of the rows (Layout.Code), and Shape the matrix of their histograms. nil:
@@ -64,6 +71,11 @@ type trainer struct {
 	rate    float64     // of the trees to come
 	dropout dropout
 
+	values  []float64 // what Each returned of the iterations of this training
+	best    float64   // the least of them
+	bestAt  int       // iteration that has it
+	counted int       // trees whose counts of rows are those of all workers
+
 	weightScale float64 // by which weights become whole numbers for quantiles
 }
 
@@ -83,27 +95,21 @@ func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*t
 	if err := t.scaleWeights(ctx); err != nil {
 		return nil, err
 	}
-	best, bestAt := math.Inf(1), 0
-	for i := range c.Trees {
-		if err := t.iterate(ctx, i); err != nil {
+	if err := t.restore(ctx); err != nil {
+		return nil, err
+	}
+	for len(t.values) < c.Trees && !t.enough() {
+		if err := t.iterate(ctx); err != nil {
 			return nil, err
 		}
-		if opt.Each == nil {
-			continue
-		}
-		value, err := opt.Each(t.progress(i + 1))
-		if err != nil {
-			return nil, err
-		}
-		if value < best {
-			best, bestAt = value, i
-			t.dropout.best = slices.Clone(t.dropout.weights)
-		}
-		if c.Patience > 0 && !math.IsInf(best, 1) {
-			if t.out.Best = t.out.Iterations() - i + bestAt; i-bestAt >= c.Patience {
-				break
+		value := math.NaN()
+		if opt.Each != nil {
+			var err error
+			if value, err = opt.Each(t.progress(len(t.values) + 1)); err != nil {
+				return nil, err
 			}
 		}
+		t.judge(value)
 	}
 	if c.Drop.Rate > 0 && t.out.Best > 0 {
 		t.keepBest()
@@ -117,33 +123,46 @@ func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*t
 	return t.out, nil
 }
 
-// count makes the counts of rows of the new trees, which are of those that are here, those of the rows of all workers.
+// judge takes the value of an iteration, and finds which one is the best.
+func (t *trainer) judge(value float64) {
+	if t.values = append(t.values, value); value < t.best {
+		t.best, t.bestAt = value, len(t.values)-1
+		t.dropout.best = slices.Clone(t.dropout.weights)
+	}
+	if t.Patience > 0 && !math.IsInf(t.best, 1) {
+		t.out.Best = t.dropout.before + t.bestAt + 1
+	}
+}
+
+// enough reports whether iterations have not become better for as long as Patience says.
+func (t *trainer) enough() bool {
+	return t.Patience > 0 && !math.IsInf(t.best, 1) && len(t.values)-1-t.bestAt >= t.Patience
+}
+
+// count makes the counts of rows of trees that are not counted yet, which are of those that are here, those of the rows of all workers.
 func (t *trainer) count(ctx context.Context) error {
 	if t.workers == nil {
 		return nil
 	}
-	before := 0
-	if t.opt.From != nil {
-		before = len(t.opt.From.Scoring())
-	}
+	some := t.out.Trees[min(t.counted, len(t.out.Trees)):]
 	var all []int64
-	for i := range t.out.Trees[before:] {
-		one := &t.out.Trees[before+i]
-		all = append(append(all, one.Count...), one.LeafCount...)
+	for i := range some {
+		all = append(append(all, some[i].Count...), some[i].LeafCount...)
 	}
 	err := t.sumAll(ctx, all)
-	for i := range t.out.Trees[before:] {
-		one := &t.out.Trees[before+i]
-		for _, of := range [][]int64{one.Count, one.LeafCount} {
+	for i := range some {
+		for _, of := range [][]int64{some[i].Count, some[i].LeafCount} {
 			all = all[copy(of, all):]
 		}
 	}
+	t.counted = len(t.out.Trees)
 	return err
 }
 
 func newTrainer(b *Binned, y *Labels, c *Config, opt Options) *trainer {
-	return &trainer{labels: y, opt: opt, learn: b.learn, grower: grower{Config: c, binned: b, workers: opt.Workers, shape: opt.Shape,
-		vote: opt.Vote, division: opt.Division, part: b.partOf(opt.Division)}}
+	g := grower{Config: c, binned: b, workers: opt.Workers, shape: opt.Shape, vote: opt.Vote, division: opt.Division,
+		part: b.partOf(opt.Division)}
+	return &trainer{labels: y, opt: opt, learn: b.learn, best: math.Inf(1), grower: g}
 }
 
 // begin checks what it is given, and makes what the iterations share.
@@ -165,7 +184,7 @@ func (t *trainer) begin() (err error) {
 	classes, rows := c.classes(), b.learn+b.held
 	t.scores, t.all = make([][]float64, classes), make([][]grad, classes)
 	t.out = t.model()
-	t.dropout.before = t.out.Iterations()
+	t.dropout.before, t.counted = t.out.Iterations(), len(t.out.Trees)
 	for k := range t.scores {
 		t.scores[k] = make([]float64, rows)
 		t.all[k] = make([]grad, t.learn)
@@ -211,7 +230,7 @@ func (t *trainer) model() *tree.Ensemble {
 }
 
 // iterate grows a tree for each class.
-func (t *trainer) iterate(ctx context.Context, i int) error {
+func (t *trainer) iterate(ctx context.Context) error {
 	at := t.before + t.out.Iterations()
 	if err := t.dropTrees(ctx); err != nil {
 		return err
@@ -324,7 +343,7 @@ func between(rows []uint32, lo, hi uint32) []uint32 {
 }
 
 func (t *trainer) progress(iteration int) *Progress {
-	p := &Progress{Iteration: iteration, Trees: t.out}
+	p := &Progress{Iteration: iteration, Trees: t.out, of: t}
 	for _, s := range t.scores {
 		p.Scores, p.Held = append(p.Scores, s[:t.learn]), append(p.Held, s[t.learn:])
 	}

@@ -43,3 +43,22 @@ func Recoverable(err error) bool {
 	}
 	return false
 }
+
+// goOnAt notes the clock of the client in whose place this one is, as a server has it. If servers differ that one went away while it was
+// telling them, and nobody can go on there.
+func (c *Client) goOnAt(clock int) error {
+	if c.goesOn && clock != c.clock {
+		return &LaterAttempt{c.o.Job, c.o.Attempt + 1}
+	}
+	c.goesOn, c.clock = true, clock
+	return nil
+}
+
+// Taken is the error of a Dial whose task is another process, which is there, or was a moment ago.
+type Taken struct{ err error }
+
+// Error implements error.
+func (t *Taken) Error() string { return t.err.Error() }
+
+// Unwrap gives the server's answer.
+func (t *Taken) Unwrap() error { return t.err }

@@ -2,6 +2,7 @@ package ps
 
 import (
 	"context"
+	"errors"
 
 	"thole.example/rpc"
 )
@@ -31,6 +32,11 @@ func (c *Client) join(ctx context.Context) error {
 		c.joined = true
 		c.mu.Unlock()
 	}
+	for _, l := range c.links {
+		if c.goesOn && l.seq == 0 { // one server has not heard of the other client, or was started anew
+			return &LaterAttempt{c.o.Job, c.o.Attempt + 1}
+		}
+	}
 	return nil
 }
 
@@ -45,6 +51,9 @@ func (l *link) joinFirst(ctx context.Context, x *exchange, others []*exchange) e
 		return l.welcome(x.resp)
 	case l.conn == nil: // lost
 		return l.connect(ctx)
+	}
+	if errors.Is(x.err, rpc.ErrExists) {
+		return &Taken{x.err}
 	}
 	return x.err
 }

@@ -204,6 +204,13 @@ const (
 	lastPause  = 500 * time.Millisecond
 )
 
+// SetRetry changes Options.Retry for connections that are lost from now on. Servers wait for the client as long as they were told when it
+// joined, which is Options.Grace if that is longer.
+func (c *Client) SetRetry(d time.Duration) { c.o.Retry = d }
+
+// Retry is how long the client tries to reach a server again.
+func (c *Client) Retry() time.Duration { return c.o.Retry }
+
 // try allows the client some time to make a new connection.
 func (l *link) try(d time.Duration) {
 	l.trying, l.stop = context.WithTimeout(context.Background(), d)
@@ -283,8 +290,8 @@ func (l *link) joining() (*rpc.Request, error) {
 	}
 	return control(rpc.OpJoin, rpc.Join{
 		Job: o.Job, Task: o.Task, Tasks: o.Tasks, Bound: o.Bound, Plan: o.agreed(), Worker: o.Worker, Mine: o.Mine,
-		Client: l.c.id, Epoch: l.epoch, First: !l.joined, Grace: int64(o.Retry), Optional: o.Optional,
-		Attempt: o.Attempt,
+		Client: l.c.id, Epoch: l.epoch, First: !l.joined, Grace: int64(max(o.Retry, o.Grace)),
+		Optional: o.Optional, Attempt: o.Attempt, Replace: o.Replace,
 	})
 }
 
@@ -309,6 +316,12 @@ func (l *link) welcome(r *rpc.Response) error {
 		return &LaterAttempt{l.c.o.Job, to}
 	case to != 0:
 		return l.lie("the task has to join in attempt %d, and did in attempt %d: want a later one", to, l.c.o.Attempt)
+	}
+	if first := !l.joined && l.epoch == 0; first && l.c.o.Replace && joined.Seq > 0 {
+		l.seq = joined.Seq
+		if err := l.c.goOnAt(joined.Clock); err != nil {
+			return err
+		}
 	}
 	if joined.Seq > l.seq {
 		return l.lie("the last of its changes is number %d, want at most %d", joined.Seq, l.seq)

@@ -61,11 +61,17 @@ type Options struct {
 	Attempt int
 	// Optional says that the job goes on without the task if it finishes or goes away for good.
 	Optional bool
+	// Replace says that this client may go on in the place of one that went away, in the same attempt of the job, between two of its
+	// clocks ([Client.Replaces]).
+	Replace bool
 	// InFlight is how many changes may be under way; 0: 4.
 	InFlight int
 	// Retry is how long the client tries to reach a server again when a connection is lost, and how long the servers keep
 	// the task's place; 0: a lost connection fails the job.
 	Retry time.Duration
+	// Grace is how long the servers keep the task's place when its process is gone, if that is longer than Retry: somebody may come in its
+	// place.
+	Grace time.Duration
 	// Lost, if not nil, is told of a lost connection before the client tries to make a new one, on the client's goroutine.
 	Lost func(err error)
 	// Waiting, if not nil, is told on the client's goroutine when a call has waited 10 s, 20 s, 40 s and so on for an
@@ -89,6 +95,7 @@ type Client struct {
 	order []*Matrix // as they were created
 
 	clock   int      // the task's own: how often Clock was called
+	goesOn  bool     // in the place of a client that went away
 	oplog   []delta  // pushed and not sent, in order
 	arenas  []*arena // of each server: the keys and values in oplog
 	rounds  []*round // changes under way, in order
@@ -179,6 +186,10 @@ func (c *Client) fail(err error) error {
 	}
 	return c.failed
 }
+
+// Replaces reports whether the client goes on in the place of one that went away: the task's clocks are where that one left them, and
+// nothing of its present clock has been pushed.
+func (c *Client) Replaces() bool { return c.goesOn }
 
 // Now is the task's clock: how many times Clock has ticked.
 func (c *Client) Now() int { return c.clock }

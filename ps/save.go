@@ -19,6 +19,7 @@ type SaveOptions struct {
 	Set      map[string]string // the format's own options
 	Files    map[string][]byte // small files beside the matrices
 	Replace  bool              // Rehearse: a model at the path may be replaced
+	Same     string            // Rehearse: so may one of the same job, which has this one of Files beside it, as it is here
 }
 
 // Save writes matrices as of the task's clock: every server puts its own partitions, then one makes all of them visible
@@ -61,7 +62,7 @@ func (c *Client) saving(o SaveOptions) (rpc.Save, []*Matrix, error) {
 		}
 	}
 	s := rpc.Save{
-		Codec: o.Codec, Path: o.Path, Stage: rand.Text(), Lossy: o.Lossy, Set: o.Set, Files: o.Files, Replace: o.Replace,
+		Codec: o.Codec, Path: o.Path, Stage: rand.Text(), Lossy: o.Lossy, Set: o.Set, Files: o.Files, Replace: o.Replace, Same: o.Same,
 	}
 	for _, m := range ms {
 		s.Matrices = append(s.Matrices, m.meta.Name)

@@ -21,6 +21,8 @@ type Join struct {
 	Grace    int64     `json:"grace,omitempty"`    // nanoseconds in which it may, before the job fails
 	Mine     []int     `json:"mine,omitempty"`     // all tasks of the process: nobody else gets one of them from then on
 	Optional bool      `json:"optional,omitempty"` // if the task finishes or goes away for good the others go on without it
+	// Replace says that the task may go on in the place of one that went away between two of its clocks, in the same attempt.
+	Replace bool `json:"replace,omitempty"`
 	// Attempt counts how often a job that goes on from checkpoints has begun, from 1 on: a task of a later one ends those before. 0:
 	// the job has one attempt.
 	Attempt int `json:"attempt,omitempty"`
@@ -28,7 +30,8 @@ type Join struct {
 
 // Joined answers OpJoin.
 type Joined struct {
-	Seq uint64 `json:"seq"` // the last change of the client that was made, of one that comes back
+	Seq   uint64 `json:"seq"`             // the last change that was made, of a client that comes back or is in the place of another
+	Clock int    `json:"clock,omitempty"` // the task's own
 	// Attempt is above that of the Join if the task has not joined, and has to come with this one: a later attempt has begun, or has to,
 	// because who was this task has gone.
 	Attempt int `json:"attempt,omitempty"`
@@ -120,8 +123,11 @@ type Save struct {
 	// Each server leaves a mark in the stage, the commit looks whether all of them are in one place.
 	Rehearsal bool `json:"rehearsal,omitempty"`
 	Replace   bool `json:"replace,omitempty"` // a model at the path may be replaced
-	Servers   int  `json:"servers,omitempty"` // of a rehearsal or a checkpoint: how many there are
-	Index     int  `json:"index,omitempty"`   // of a rehearsal or a checkpoint: which of them the receiver is
+	// Same, of a rehearsal, names one of Files: a model at the path beside which it lies as it is given may be replaced, for it is of the
+	// same job, which was interrupted after it had saved.
+	Same    string `json:"same,omitempty"`
+	Servers int    `json:"servers,omitempty"` // of a rehearsal or a checkpoint: how many there are
+	Index   int    `json:"index,omitempty"`   // of a rehearsal or a checkpoint: which of them the receiver is
 	// Checkpoint asks for the state of training of all matrices of the job instead of a model (package state). The codec and
 	// its options have no meaning then.
 	Checkpoint bool `json:"checkpoint,omitempty"`

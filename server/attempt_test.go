@@ -55,11 +55,12 @@ func TestAttempts(t *testing.T) {
 			if err := errors.Join(a.Create(ctx, "range", w), b.Create(ctx, "range", w), a.Clock(ctx, 0, 0)); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := f.attempted(1, 1); !errors.Is(err, rpc.ErrRefused) || ps.Recoverable(err) {
-				t.Errorf("a second process of a task that is here: %v, want that it is refused", err)
+			_, err := f.attempted(1, 1)
+			if _, taken := errors.AsType[*ps.Taken](err); !taken || !errors.Is(err, rpc.ErrExists) || ps.Recoverable(err) {
+				t.Errorf("a second process of a task that is here: %v, want that the place is taken", err)
 			}
 			_ = a.GiveUp(errors.New("lost a server"))
-			err := b.Barrier(ctx)
+			err = b.Barrier(ctx)
 			if !errors.Is(err, rpc.ErrAborted) || !ps.Recoverable(err) || !strings.Contains(err.Error(), "lost a server") {
 				t.Errorf("%v, want that task 0 gave up and why", err)
 			}
@@ -225,7 +226,7 @@ func TestAttemptAnswers(t *testing.T) {
 			fails(t, "a pull of who has not joined", c.refusal(rpc.Request{Op: rpc.OpBarrier}), rpc.ErrRefused)
 			return
 		}
-		if !errors.Is(err, rpc.ErrRefused) || time.Now().After(end) {
+		if !errors.Is(err, rpc.ErrExists) || time.Now().After(end) {
 			t.Fatalf("%+v, %v, want attempt 8", got, err)
 		}
 	}

@@ -330,7 +330,7 @@ func (j *job) answer(q *request, r *rpc.Response, err error) {
 // kinds are what the core's errors are on the wire.
 var kinds = map[ssp.Kind]error{
 	ssp.Refused: rpc.ErrRefused, ssp.NotFound: rpc.ErrNotFound, ssp.Malformed: rpc.ErrMalformed, ssp.Aborted: rpc.ErrAborted,
-	ssp.Passed: rpc.ErrPassed, ssp.Over: rpc.ErrOver,
+	ssp.Passed: rpc.ErrPassed, ssp.Over: rpc.ErrOver, ssp.Taken: rpc.ErrExists,
 }
 
 // kindError is an error of the core that is of a kind of rpc's too.

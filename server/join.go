@@ -90,7 +90,7 @@ func (s *Server) bring(at *seat, x *rpc.Exchange, a *rpc.Join, log *jobLog) {
 		}
 		m.clock.Store(int32(j.core.ClockOf(a.Task, 0)))
 		j.bound = a.Bound // all tasks have the same
-		j.answerJSON(q, rpc.Joined{Seq: j.core.LastChange(a.Task)})
+		j.answerJSON(q, rpc.Joined{Seq: j.core.LastChange(a.Task), Clock: j.core.ClockOf(a.Task, 0)})
 	}
 	j.submit(arrival{at, m, x, a, q})
 }
@@ -173,7 +173,7 @@ func (w arrival) do() {
 	}
 	step{j, ssp.Join[*request]{
 		Req: w.q, Conn: w.m.conn, Task: a.Task, Name: w.x.From.Name, Tasks: a.Tasks, Bound: a.Bound, Plan: a.Plan, Worker: a.Worker,
-		Mine: a.Mine, Client: a.Client, Epoch: a.Epoch, First: a.First, Grace: time.Duration(a.Grace), Optional: a.Optional,
+		Mine: a.Mine, Client: a.Client, Epoch: a.Epoch, First: a.First, Grace: time.Duration(a.Grace), Optional: a.Optional, Replace: a.Replace,
 		Attempt: a.Attempt,
 	}, w.q}.do()
 	if !w.m.joined.Load() {

@@ -89,7 +89,8 @@ type waiting struct {
 // openLog opens the log in a folder.
 func (s *Server) openLog(name string) (*jobLog, error) {
 	l := &jobLog{logs: s.Logs, name: name, fail: func(error) {}}
-	log, err := journal.Open(s.Logs.Folder(name), journal.Options{Segment: logSegment, Queue: 1 << 60, NoSync: s.LogUnsynced, Notify: l.notify})
+	o := journal.Options{Segment: logSegment, Queue: 1 << 60, NoSync: s.LogUnsynced, Notify: l.notify} // the ledger bounds what waits
+	log, err := journal.Open(s.Logs.Folder(name), o)
 	if err != nil {
 		return nil, fmt.Errorf("log %s: %w", name, err)
 	}

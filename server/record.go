@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"thole.example/budget"
@@ -32,6 +33,7 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer, clock int) (out 
 	}); err != nil {
 		return out, err
 	}
+	s.mark.Ahead()
 	if st.byClock() {
 		p.Steps += int64(clock)
 	}
@@ -66,39 +68,66 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer, clock int) (out 
 	return out, err
 }
 
-// stateColumns visits the partition for some columns with their slots, and gives them away, until there are no more.
+// stateColumns visits the partition for what columns there are, copies some of them after the other with their slots beside it, and
+// gives them away, until there are no more.
 func (s *snapshot) stateColumns(ctx context.Context, p *state.Partition, give func(state.Band) error) error {
-	n := max(1, bandBytes/max(1, p.Width()*int64(p.DType.Size())))
-	for {
-		var b state.Band
-		err := s.visit(ctx, func(m *shard.Mark) error {
-			if b.Keys = m.Keys(int(min(n, bandKeys))); len(b.Keys) == 0 {
-				return nil
-			}
-			rows := matrix.NewDense(p.DType, matrix.At(0, int64(len(b.Keys)), 0, p.Width()))
-			b.Values = []matrix.Block{rows}
-			dst, _ := wire.ViewAny(rows.Data.Values())
-			var ages shard.Ages
-			var err error
+	n := int(max(1, min(bandKeys, bandBytes/max(1, p.Width()*int64(p.DType.Size())))))
+	rows := matrix.NewDense(p.DType, matrix.At(0, int64(n), 0, p.Width()))
+	stamps := make([]int64, n)
+	var all shard.Columns
+	for s.pace.begin(); ; {
+		more := false
+		if err := s.visit(ctx, func(m *shard.Mark) error {
+			more = m.List(&all, bandKeys)
+			return nil
+		}); err != nil || !more {
+			return err
+		}
+		s.mark.Sort(&all)
+		for lo := 0; lo < all.Len(); lo += n {
+			some := all.Part(lo, min(lo+n, all.Len()))
+			b := state.Band{Keys: some.Keys, Last: some.Ages.Last, Ranks: some.Ages.Ranks}
 			if p.Stale {
-				b.Stamps = make([]int64, len(b.Keys))
-				ages, err = m.ReadStale(dst, b.Stamps, b.Keys)
-			} else {
-				ages, err = m.ReadState(dst, b.Keys)
+				b.Stamps = stamps[:some.Len()]
 			}
-			b.Last, b.Ranks = ages.Last, ages.Ranks
-			return err
-		})
-		if err != nil || b.Keys == nil {
-			return err
-		}
-		if len(b.Keys) == 0 {
-			continue
-		}
-		if err := s.charged(b, give); err != nil {
-			return err
+			b.Values = []matrix.Block{firstRows(rows, some.Len())}
+			if err := s.copy(ctx, &b, some); err != nil {
+				return err
+			}
+			if err := s.charged(b, give); err != nil {
+				return err
+			}
+			s.pace.rest(ctx, bandSize(b))
+			s.pace.begin()
 		}
 	}
+}
+
+// firstRows is the first n rows of a dense block, which share its memory.
+func firstRows(b matrix.Block, n int) matrix.Block {
+	cells := n * int(b.At.Cols.Len())
+	b.At.Rows.Hi = b.At.Rows.Lo + int64(n)
+	switch d := b.Data.(type) { // of what servers keep
+	case *matrix.Dense[float64]:
+		b.Data = &matrix.Dense[float64]{Val: d.Val[:cells]}
+	case *matrix.Dense[float32]:
+		b.Data = &matrix.Dense[float32]{Val: d.Val[:cells]}
+	case *matrix.Dense[int64]:
+		b.Data = &matrix.Dense[int64]{Val: d.Val[:cells]}
+	case *matrix.Dense[int32]:
+		b.Data = &matrix.Dense[int32]{Val: d.Val[:cells]}
+	}
+	return b
+}
+
+// copy fills in a band of columns, beside the partition if that is possible.
+func (s *snapshot) copy(ctx context.Context, b *state.Band, some *shard.Columns) error {
+	dst, _ := wire.ViewAny(b.Values[0].Data.Values())
+	err := s.beside(ctx, func() error { return s.mark.Copy(dst, b.Stamps, some, false) })
+	if errors.Is(err, shard.ErrOwner) {
+		err = s.visit(ctx, func(m *shard.Mark) error { return m.Copy(dst, b.Stamps, some, true) })
+	}
+	return err
 }
 
 // stateCandidates visits the partition for some columns that are not made, and gives them away, until there are no more.
@@ -124,43 +153,50 @@ func (s *snapshot) stateCandidates(ctx context.Context, p *state.Partition, give
 	}
 }
 
-// stateCells visits the partition for some cells and the slots of the same, and gives them away, until there are no more.
+// stateCells reads some cells and the slots of the same, beside the partition, and gives them away, until there are no more.
 func (s *snapshot) stateCells(ctx context.Context, p *state.Partition, give func(state.Band) error) error {
 	cells := bandBytes / int64(p.DType.Size()*(1+p.Slots))
 	places := iter.Seq[matrix.Rect](format.Bands(p.At, cells))
 	if p.Partial {
 		places = s.mark.Places(cells)
 	}
+	var b state.Band
 	for at := range places {
-		var b state.Band
-		err := s.visit(ctx, func(m *shard.Mark) error {
-			for slot := range 1 + p.Slots {
-				cells := matrix.NewDense(p.DType, at)
-				dst, _ := wire.ViewAny(cells.Data.Values())
-				if err := m.ReadRect(dst, at, slot); err != nil {
-					return err
-				}
-				b.Values = append(b.Values, cells)
+		s.pace.begin()
+		n, _ := at.Cells()
+		for slot := range 1 + p.Slots {
+			if len(b.Values) <= slot {
+				b.Values = append(b.Values, matrix.Block{})
 			}
-			return nil
-		})
-		if err == nil {
-			err = s.charged(b, give)
+			if v := &b.Values[slot]; v.Data == nil || int64(v.Data.NNZ()) != n {
+				*v = matrix.NewDense(p.DType, at)
+			}
+			b.Values[slot].At = at
+			dst, _ := wire.ViewAny(b.Values[slot].Data.Values())
+			if err := s.beside(ctx, func() error { return s.mark.ReadRect(dst, at, slot) }); err != nil {
+				return err
+			}
 		}
-		if err != nil {
+		if err := s.charged(b, give); err != nil {
 			return err
 		}
+		s.pace.rest(ctx, bandSize(b))
 	}
 	return nil
 }
 
 // charged gives a band away, whose memory counts meanwhile.
 func (s *snapshot) charged(b state.Band, give func(state.Band) error) error {
+	while := s.of.of.job.server.Ledger.Force(budget.Saves, int64(bandSize(b)))
+	defer while.Release()
+	return give(b)
+}
+
+// bandSize is how many bytes a band has.
+func bandSize(b state.Band) int {
 	size := 8*(len(b.Keys)+len(b.Counts)+len(b.Last)+len(b.Stamps)+len(b.Removed)) + len(b.Ranks)
 	for _, v := range b.Values {
 		size += v.Data.NNZ() * v.Data.DType().Size()
 	}
-	while := s.of.of.job.server.Ledger.Force(budget.Saves, int64(size))
-	defer while.Release()
-	return give(b)
+	return size
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,11 @@ import (
 // rehearse does of a save what can go wrong before there are values worth saving, and leaves this server's mark in the
 // stage. It answers with what the format loses.
 func (s *Server) rehearse(ctx context.Context, j *job, a *rpc.Save) (*rpc.Response, error) {
-	switch err := s.Codecs.Replaceable(ctx, s.Bucket, a.Path, a.Replace); {
+	same, err := s.same(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	switch err := s.Codecs.Replaceable(ctx, s.Bucket, a.Path, a.Replace || same); {
 	case errors.Is(err, fs.ErrExist):
 		return nil, fmt.Errorf("%s: %w (--force replaces it)", a.Path, rpc.ErrExists)
 	case err != nil:
@@ -51,6 +56,22 @@ func (s *Server) rehearse(ctx context.Context, j *job, a *rpc.Save) (*rpc.Respon
 		return nil, errors.Join(err, s.erase(ctx, stage.Tree))
 	}
 	return r, nil
+}
+
+// same reports whether what lies at the path was saved by the same job.
+func (s *Server) same(ctx context.Context, a *rpc.Save) (bool, error) {
+	want, given := a.Files[a.Same]
+	if a.Same == "" || !given {
+		return false, nil
+	}
+	found, err := blob.ReadAll(ctx, s.Bucket, a.Path+"/"+a.Same, int64(len(want)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if ctx.Err() != nil {
+		return false, err
+	}
+	return err == nil && bytes.Equal(found, want), nil // a larger one is another
 }
 
 // target is a path that a job has tried to save to, and will.

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -187,21 +186,6 @@ type joining struct {
 	Name string `json:"name"` // of the other side, for people
 }
 
-func (r *replay) begin(body []byte) error {
-	var b beginning
-	if err := json.Unmarshal(body, &b); err != nil {
-		return err
-	}
-	r.s.mu.Lock()
-	before := r.s.jobs[b.Job]
-	r.j = r.s.newJob(b.Job, r.log)
-	r.s.mu.Unlock()
-	if before != nil { // it had ended, and the server died before its log was removed
-		before.post(ssp.Abort{Err: fmt.Errorf("job %q has begun again: %w", b.Job, rpc.ErrAborted)}, nil)
-	}
-	return nil
-}
-
 // exchange is one whose answer nobody hears. told is called with what came of it.
 func (r *replay) exchange(q *rpc.Request, from *rpc.Peer, told func(error)) *rpc.Exchange {
 	r.under.Add(1)
@@ -227,9 +211,17 @@ func (r *replay) oddity() error {
 	return r.odd
 }
 
+// drain waits until the job's mailbox has done what it was given.
+func (r *replay) drain() {
+	done := make(chan struct{})
+	r.j.submit(deed(func() { close(done) }))
+	<-done
+}
+
 // settle waits until partitions have done what they were told.
 func (r *replay) settle() {
 	r.under.Wait()
+	r.drain()
 	for _, s := range (*r.j.stores.Load())[1:] {
 		for _, p := range s.partitions {
 			if p != nil {
@@ -238,25 +230,6 @@ func (r *replay) settle() {
 		}
 	}
 	r.since = 0
-}
-
-func (r *replay) join(body []byte) error {
-	var a joining
-	if err := json.Unmarshal(body, &a); err != nil {
-		return err
-	}
-	if r.ends == nil {
-		r.of = a.Join
-	}
-	if a.Job != r.j.name || a.Attempt != r.of.Attempt {
-		return fmt.Errorf("attempt %d of job %q is joined, want attempt %d of job %q: %w", a.Attempt, a.Job, r.of.Attempt, r.j.name, journal.ErrForeign)
-	}
-	at, gone := &seat{conn: r.s.conns.Add(1)}, make(chan struct{})
-	peer := &rpc.Peer{Name: a.Name, Gone: gone, State: at}
-	r.peers[a.Task], r.ends = peer, append(r.ends, gone)
-	r.s.bring(at, r.exchange(&rpc.Request{Op: rpc.OpJoin}, peer, r.must), &a.Join, nil)
-	r.under.Wait()
-	return r.oddity()
 }
 
 // request is the request of a record, in memory of its own, and the task that it is of.
@@ -314,184 +287,11 @@ func (r *replay) serve(body []byte, serve func(s *Server, m *member, x *rpc.Exch
 	return r.oddity()
 }
 
-func (r *replay) create(body []byte) error { return r.serve(body, (*Server).create) }
-
-func (r *replay) define(body []byte) error { return r.serve(body, (*Server).define) }
-
-// update is one of somebody who is no task: if it was an error then it is one now.
-func (r *replay) update(body []byte) error {
-	q, m, err := r.request(body)
-	if err == nil {
-		r.s.updateOnce(m, r.exchange(q, r.peer(m), func(error) {}))
-	}
-	return err
-}
-
-func (r *replay) makes(body []byte) error {
-	q, m, err := r.request(body)
-	if err != nil {
-		return err
-	}
-	x := r.exchange(q, r.peer(m), func(error) {}) // what there is no room for now is made when it is needed
-	g, err := r.j.newGather(x)
-	if err != nil {
-		x.Fail(err)
-		return err
-	}
-	r.j.submit(deed(func() { r.j.read(g) }))
-	return nil
-}
-
-// turn wants a change to come after the one before: it is executed at once.
-func (r *replay) turn(c change) error {
-	if c.seq != r.last[c.task]+1 {
-		return fmt.Errorf("change %d of task %d after change %d: %w", c.seq, c.task, r.last[c.task], journal.ErrForeign)
-	}
-	r.last[c.task] = c.seq
-	return nil
-}
-
-// change makes a change again. Nobody waits for one that takes long: it has its place later.
-func (r *replay) change(body []byte) error {
-	q, m, err := r.request(body)
-	if err != nil {
-		return err
-	}
-	serve, c := ops[q.Op], change{m.task, q.Seq}
-	if err = r.turn(c); err == nil && q.Op == rpc.OpPush && slices.ContainsFunc(q.Parts, func(p rpc.Part) bool { return p.Values == nil }) {
-		err = fmt.Errorf("a change that asks for values: %w", journal.ErrForeign)
-	}
-	if err != nil {
-		q.Memory.Release()
-		return err
-	}
-	switch q.Op {
-	case rpc.OpPush:
-		serve(r.s, m, r.exchange(q, r.peer(m), r.must))
-	case rpc.OpUpdate, rpc.OpDirect:
-		serve(r.s, m, r.exchange(q, r.peer(m), func(err error) { r.refusedAgain(c, err) }))
-	case rpc.OpLoad:
-		serve(r.s, m, rpc.NewExchange(q, r.peer(m), func(_ *rpc.Exchange, a *rpc.Response, _ error) { a.Release() }))
-	default:
-		q.Memory.Release()
-		return fmt.Errorf("a change that is a %v: %w", q.Op, journal.ErrForeign)
-	}
-	return r.oddity()
-}
-
-// refusedAgain remembers what came of an update until the log says that it was so.
-func (r *replay) refusedAgain(c change, err error) {
-	if err != nil {
-		r.mu.Lock()
-		r.wrong[c] = err
-		r.mu.Unlock()
-	}
-}
-
-// outcome reads what a record says of a task, which has to be there.
-func (r *replay) outcome(body []byte) (o outcome, m *member, err error) {
-	if err = json.Unmarshal(body, &o); err == nil {
-		m, err = r.member(o.Task)
-	}
-	return o, m, err
-}
-
-// loggedError is an error that was logged.
-type loggedError struct {
-	text  string
-	kinds []error
-}
-
-func (l *loggedError) Error() string   { return l.text }
-func (l *loggedError) Unwrap() []error { return l.kinds }
-
-// err is the error that a record tells.
-func (r *replay) err(o *outcome) error {
-	l := &loggedError{text: o.Error}
-	for kind, err := range kinds {
-		if err.Error() == o.Kind {
-			l.kinds = append(l.kinds, kind)
-		}
-	}
-	if st, err := r.j.store(o.NonFinite); err == nil {
-		l.kinds = append(l.kinds, &nonFinite{of: st, task: o.Task})
-	}
-	return l
-}
-
-// refused has the number of a change be used, as it was.
-func (r *replay) refused(body []byte) error {
-	o, m, err := r.outcome(body)
-	if err != nil {
-		return err
-	}
-	if err := r.turn(change{o.Task, o.Seq}); err != nil {
-		return err
-	}
-	q := m.change(r.exchange(&rpc.Request{Op: rpc.OpPush, Seq: o.Seq}, r.peer(m), func(error) {}))
-	r.j.post(ssp.Push[*delta, *request]{Req: q, Conn: m.conn, Seq: o.Seq, Err: r.err(&o)}, q)
-	return nil
-}
-
-// ran has a change that takes long be made now, or fail, and an update be one that failed.
-func (r *replay) ran(body []byte) error {
-	o, _, err := r.outcome(body)
-	if err != nil {
-		return err
-	}
-	c := change{o.Task, o.Seq}
-	load, is := r.log.loads[c]
-	delete(r.log.loads, c)
-	switch {
-	case is && o.Error == "":
-		r.settle()
-		return r.j.loadAgain(c, load, o.Found)
-	case is:
-		r.j.post(ssp.Ran{Task: c.task, Seq: c.seq, Err: r.err(&o)}, nil)
-		return nil
-	}
-	r.under.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.wrong[c] == nil {
-		return fmt.Errorf("change %d of task %d goes well, and did not: %s", c.seq, c.task, o.Error)
-	}
-	delete(r.wrong, c)
-	return nil
-}
-
-func (r *replay) leave(body []byte) error {
-	_, m, err := r.outcome(body)
-	if err != nil {
-		return err
-	}
-	r.s.leave(m, r.exchange(&rpc.Request{Op: rpc.OpLeave}, r.peer(m), r.must))
-	r.under.Wait()
-	return r.oddity()
-}
-
-func (r *replay) givenUp(body []byte) error {
-	o, _, err := r.outcome(body)
-	if err == nil {
-		r.j.post(ssp.GiveUp{Task: o.Task, Why: o.Error}, nil)
-	}
-	return err
-}
-
-func (r *replay) failed(body []byte) error {
-	var o outcome
-	if err := json.Unmarshal(body, &o); err != nil {
-		return err
-	}
-	return fmt.Errorf("it had failed: %w", r.err(&o))
-}
-
 // live lets the job go on where the log ends, as if the connections were there.
 func (r *replay) live() {
-	loads := r.log.loads
 	r.j.submit(deed(func() {
 		r.log.replays.Store(false)
-		for c, load := range loads { // they were under way, and nobody has heard of them
+		for c, load := range r.log.loads { // they were under way, and nobody has heard of them
 			r.j.load(c, load.path, load.do)
 		}
 	}))

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -12,14 +14,15 @@ import (
 	"thole.example/wire"
 )
 
-// snapshot is the state of a partition at one moment, on its way to a bucket or a function. The partition is visited in bands,
-// between which it serves others.
+// snapshot is the state of a partition at one moment, on its way to a bucket or a function. What has to be
+// done by the partition's owner is done in visits, between which it serves others, and what can be is read beside it.
 type snapshot struct {
 	of   *partition
 	from *shard.Shard
 	by   marking     // nil: everything is marked
 	mark *shard.Mark // nil: there was nothing to save, or why not
 	err  error
+	pace pace
 }
 
 // marking makes the mark of a snapshot.
@@ -92,6 +95,18 @@ func (s *snapshot) visit(ctx context.Context, f func(m *shard.Mark) error) error
 	return err
 }
 
+// beside reads something of a mark that was visited before, while the partition goes on.
+func (s *snapshot) beside(ctx context.Context, read func() error) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	err := read()
+	if err == nil || errors.Is(err, shard.ErrOwner) {
+		return err
+	}
+	return cmp.Or(s.visit(ctx, func(*shard.Mark) error { return nil }), err) // what became of the partition, if that is why
+}
+
 // close gives the snapshot's memory back.
 func (s *snapshot) close() {
 	s.of.wait(func() {
@@ -111,7 +126,11 @@ func (s *snapshot) blocks(ctx context.Context) iter.Seq2[matrix.Block, error] {
 	return func(yield func(matrix.Block, error) bool) {
 		at := s.of.of.parts.At(s.of.id)
 		b := matrix.NewDense(s.of.of.meta.DType, at)
-		yield(b, s.cells(ctx, b))
+		err := s.visit(ctx, func(*shard.Mark) error { return nil }) // which there is from then on
+		if err == nil {
+			err = s.cells(ctx, b)
+		}
+		yield(b, err)
 	}
 }
 
@@ -129,7 +148,7 @@ func (s *snapshot) cells(ctx context.Context, b matrix.Block) error {
 			at := matrix.At(b.At.Rows.Lo+r, b.At.Rows.Lo+min(rows, r+high), b.At.Cols.Lo+c, b.At.Cols.Lo+min(cols, c+across))
 			n := at.Rows.Len() * at.Cols.Len() * int64(size)
 			dst := all[(r*cols+c)*int64(size):][:n]
-			if err := s.visit(ctx, func(m *shard.Mark) error { return m.ReadRect(dst, at, 0) }); err != nil {
+			if err := s.beside(ctx, func() error { return s.mark.ReadRect(dst, at, 0) }); err != nil {
 				return err
 			}
 		}

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"fmt"
+	"sync"
 
 	"thole.example/kernel"
 	"thole.example/matrix"
@@ -31,7 +32,9 @@ type dense[T number] struct {
 	mem   kernel.Memory
 	val   []T // cells and slots; slots alone if cells are packed
 	marks []*denseMark[T]
-	now   *period // what remembers changes; nil: nothing does
+	now   *period        // what remembers changes; nil: nothing does
+	spare *kernel.Memory // for the copies of the next mark; nil: it has to find some
+	hold  sync.RWMutex   // for reading by who reads cells beside the owner, who holds it to close
 
 	packed cellPacking[T] // nil: cells are as they are
 	room   []T            // cells, and their slots, of a packed partition while they are changed
@@ -201,7 +204,7 @@ func (d *dense[T]) make([]int64) error { return nil }
 func (d *dense[T]) missing([]int64) int { return 0 }
 
 func (d *dense[T]) bytes() int64 {
-	n := int64(d.mem.Resident(d.size)) + int64((cap(d.sum)+cap(d.room))*sizeOf[T]())
+	n := int64(d.mem.Resident(d.size)) + d.spareBytes(d.spare) + int64((cap(d.sum)+cap(d.room))*sizeOf[T]())
 	for _, m := range d.marks {
 		n += m.bytes()
 	}
@@ -209,6 +212,15 @@ func (d *dense[T]) bytes() int64 {
 }
 
 func (d *dense[T]) close() {
+	d.hold.Lock()
+	defer d.hold.Unlock()
+	for _, m := range d.marks {
+		m.free()
+	}
+	if d.spare != nil {
+		d.spare.Free()
+		d.spare = nil
+	}
 	d.mem.Free()
 	d.val, d.packed = nil, nil
 }

@@ -4,32 +4,66 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
+	"thole.example/kernel"
 	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // denseMark is a dense partition as it was: a chunk of cells that changes later is copied before, unless it has been read.
 // The values come first, then the slots.
 type denseMark[T number] struct {
-	d     *dense[T]
-	since *period // nil: all cells are read
-	kept  []keptCells[T]
+	d      *dense[T]
+	since  *period        // nil: all cells are read
+	step   int            // chunks from those of values or a slot to those of the next slot
+	taking taking         // of chunks
+	mem    *kernel.Memory // of copies; nil: there is none yet, or it is the collector's
+	copies []T            // where chunks are copied to
+	kept   atomic.Int64   // bytes of them
+	passed []int          // cells of each slot before this one have been read in order
+	copied bool           // some of those were copies, whose memory was not given back
 }
 
-// keptCells is the values, or a slot, of all cells as they were.
-type keptCells[T number] struct {
-	copies [][]T // by chunk; nil where nothing has changed
-	passed int   // cells before this one have been read in order
-}
+// dropChunks is how many chunks of copies give their memory back together.
+const dropChunks = 32
 
 func (d *dense[T]) mark(since *period) mark {
-	m := &denseMark[T]{d: d, since: since, kept: make([]keptCells[T], 1+d.slots)}
-	for i := range m.kept {
-		m.kept[i].copies = make([][]T, (d.cells+chunk-1)/chunk)
+	m := &denseMark[T]{d: d, since: since, step: (d.cells + chunk - 1) / chunk, passed: make([]int, 1+d.slots)}
+	if m.step > dropChunks {
+		m.step = (m.step + dropChunks - 1) / dropChunks * dropChunks
+	}
+	m.taking = newTaking(m.step * (1 + d.slots))
+	if d.stepper != nil && m.step > dropChunks { // the next step will change everything
+		if m.mem, d.spare = d.spare, nil; m.mem != nil {
+			m.see()
+		} else if m.reserve(); m.mem != nil {
+			m.mem.Ready(0, m.size()*sizeOf[T](), false)
+		}
 	}
 	d.marks = append(d.marks, m)
 	return m
 }
+
+// size is how many cells there is room for in the copies.
+func (m *denseMark[T]) size() int { return m.d.slots*m.step*chunk + (m.d.cells+chunk-1)/chunk*chunk }
+
+// reserve gives addresses for all copies: memory comes with them.
+func (m *denseMark[T]) reserve() {
+	m.mem = &kernel.Memory{}
+	if err := m.mem.Fit(m.size() * sizeOf[T]()); err != nil {
+		m.mem, m.copies = nil, make([]T, m.size())
+		return
+	}
+	m.see()
+}
+
+func (m *denseMark[T]) see() {
+	m.copies, _ = wire.Numbers[T](m.mem.Data()[:m.size()*sizeOf[T]()]) // memory is aligned
+}
+
+// number is that of a chunk.
+func (m *denseMark[T]) number(slot, c int) int { return slot*m.step + c }
 
 // of is the cells of a slot, counted from 1, or the values themselves.
 func (d *dense[T]) of(slot int) []T {
@@ -45,13 +79,30 @@ func (d *dense[T]) keep(slot, lo, hi int) {
 		d.now.changed.set(uint32(b))
 	}
 	for _, m := range d.marks {
-		k := &m.kept[slot]
 		for c := lo / chunk; c*chunk < hi; c++ {
-			if end := min((c+1)*chunk, d.cells); k.copies[c] == nil && end > k.passed && m.wants(c) {
-				k.copies[c] = make([]T, end-c*chunk)
-				d.load(k.copies[c], slot, c*chunk)
+			if m.wants(c) {
+				m.copy(slot, c)
 			}
 		}
+	}
+}
+
+// copy copies a chunk aside that has not been read.
+func (m *denseMark[T]) copy(slot, c int) {
+	i := m.number(slot, c)
+	if !m.taking.open(uint32(i)) {
+		return
+	}
+	if m.copies == nil {
+		m.reserve()
+	}
+	n := min(chunk, m.d.cells-c*chunk)
+	if m.mem != nil {
+		m.mem.Await(i*chunk*sizeOf[T](), (i*chunk+n)*sizeOf[T]())
+	}
+	m.d.load(m.copies[i*chunk:][:n], slot, c*chunk)
+	if m.taking.put(uint32(i)) {
+		m.kept.Add(int64(n * sizeOf[T]()))
 	}
 }
 
@@ -63,8 +114,8 @@ func (m *denseMark[T]) wants(c int) bool {
 
 func (m *denseMark[T]) readRect(dst []byte, at matrix.Rect, slot int) error {
 	d := m.d
-	if slot < 0 || slot >= len(m.kept) {
-		return fmt.Errorf("slot %d, want one from 0 to %d", slot, len(m.kept)-1)
+	if slot < 0 || slot >= len(m.passed) {
+		return fmt.Errorf("slot %d, want one from 0 to %d", slot, len(m.passed)-1)
 	}
 	n, ok := at.Cells()
 	if !ok || !d.at.Contains(at) {
@@ -74,15 +125,20 @@ func (m *denseMark[T]) readRect(dst []byte, at matrix.Rect, slot int) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	k, first := &m.kept[slot], d.cell(at.Rows.Lo, at.Cols.Lo)
-	if first < k.passed {
+	d.hold.RLock()
+	defer d.hold.RUnlock()
+	if len(d.mem.Data()) == 0 {
+		return errors.New("the partition has been closed")
+	}
+	first := d.cell(at.Rows.Lo, at.Cols.Lo)
+	if first < m.passed[slot] {
 		return fmt.Errorf("read of %v, which lies before what was read in order", at)
 	}
 	width := int(at.Cols.Len())
 	if width == d.width || at.Rows.Len() == 1 {
 		m.cells(out, slot, first)
-		if first == k.passed || m.since != nil { // what lies between has not changed
-			k.pass(first-k.passed+int(n), d.cells)
+		if first == m.passed[slot] || m.since != nil { // what lies between has not changed
+			m.pass(slot, first+int(n))
 		}
 		return nil
 	}
@@ -93,47 +149,100 @@ func (m *denseMark[T]) readRect(dst []byte, at matrix.Rect, slot int) error {
 	return nil
 }
 
-// cells copies cells from one on.
+// cells copies cells from one on, of chunks that are not taken.
 func (m *denseMark[T]) cells(out []T, slot, at int) {
 	for len(out) > 0 {
-		n := min(len(out), chunk-at%chunk)
-		if from := m.kept[slot].copies[at/chunk]; from != nil {
-			copy(out[:n], from[at%chunk:])
-		} else {
+		n, i := min(len(out), chunk-at%chunk), m.number(slot, at/chunk)
+		if m.taking.move(uint32(i), waits, busy) {
 			m.d.load(out[:n], slot, at)
+			m.taking.move(uint32(i), busy, waits)
+		} else {
+			copy(out[:n], m.copies[i*chunk+at%chunk:])
 		}
 		out, at = out[n:], at+n
 	}
 }
 
-// pass says that n cells more have been read in order.
-func (k *keptCells[T]) pass(n, cells int) {
-	first := k.passed / chunk
-	k.passed += n
-	for c := first; c < len(k.copies) && min((c+1)*chunk, cells) <= k.passed; c++ {
-		k.copies[c] = nil
+// pass says that the cells up to one have been read in order.
+func (m *denseMark[T]) pass(slot, to int) {
+	c := m.passed[slot] / chunk
+	m.passed[slot] = to
+	for ; c*chunk < to && min((c+1)*chunk, m.d.cells) <= to; c++ {
+		i := m.number(slot, c)
+		if !m.taking.move(uint32(i), waits, taken) && m.taking.move(uint32(i), aside, taken) {
+			m.kept.Add(-int64(min(chunk, m.d.cells-c*chunk) * sizeOf[T]()))
+			m.copied = true
+		}
+		if m.copied && i%dropChunks == dropChunks-1 && m.step > dropChunks && m.d.stepper == nil && m.mem != nil {
+			m.mem.Drop((i+1-dropChunks)*chunk*sizeOf[T](), (i+1)*chunk*sizeOf[T]())
+			m.copied = false
+		}
+	}
+}
+
+// ahead copies chunks aside, from the last one on, until it meets the step that does so from the first.
+func (m *denseMark[T]) ahead() {
+	m.d.hold.RLock()
+	defer m.d.hold.RUnlock()
+	if m.mem == nil || m.d.stepper == nil || m.d.val == nil {
+		return
+	}
+	for c := (m.d.cells - 1) / chunk; c >= 0; c-- {
+		for slot := range 1 + m.d.slots {
+			i := m.number(slot, c)
+			if !m.wants(c) || !m.taking.move(uint32(i), waits, busy) {
+				continue
+			}
+			n := min(chunk, m.d.cells-c*chunk)
+			m.mem.Await(i*chunk*sizeOf[T](), (i*chunk+n)*sizeOf[T]())
+			m.d.load(m.copies[i*chunk:][:n], slot, c*chunk)
+			m.kept.Add(int64(n * sizeOf[T]()))
+			m.taking.move(uint32(i), busy, aside)
+		}
 	}
 }
 
 func (m *denseMark[T]) list(int) []int64 { return nil }
 
-func (m *denseMark[T]) read([]byte, ofColumns, []int64, bool) error {
-	return errors.New("columns of a dense partition, want cells by place")
-}
+func (m *denseMark[T]) collect([]listed, int) []listed { return nil }
+
+func (m *denseMark[T]) copyOut([]byte, []int64, []listed, bool) error { return errByPlace }
+
+var errByPlace = errors.New("columns of a dense partition, want cells by place")
+
+func (m *denseMark[T]) read([]byte, ofColumns, []int64, bool) error { return errByPlace }
 
 func (m *denseMark[T]) before() *Past { return nil }
 
 func (m *denseMark[T]) bytes() (n int64) {
-	for _, k := range m.kept {
-		n += int64(24 * len(k.copies))
-		for _, c := range k.copies {
-			n += int64(cap(c) * sizeOf[T]())
-		}
+	if m.mem != nil && m.d.stepper != nil && m.step > dropChunks {
+		return int64(8*len(m.taking)) + m.d.spareBytes(m.mem)
 	}
-	return n
+	return int64(8*len(m.taking)) + m.kept.Load()
 }
 
+// spareBytes is what memory takes that was prepared for copies; nil takes none.
+func (d *dense[T]) spareBytes(mem *kernel.Memory) int64 {
+	if mem == nil {
+		return 0
+	}
+	return int64(mem.Resident(d.cells * (1 + d.slots) * sizeOf[T]()))
+}
+
+// close keeps the memory of the copies where the step after the next mark will want as much at once: a system may take longer to find
+// memory than that step to copy all cells.
 func (m *denseMark[T]) close() {
 	m.d.marks = slices.DeleteFunc(m.d.marks, func(o *denseMark[T]) bool { return o == m })
-	m.kept = make([]keptCells[T], len(m.kept))
+	if d := m.d; d.stepper != nil && m.step > dropChunks && d.val != nil && d.spare == nil {
+		d.spare, m.mem = m.mem, nil
+	}
+	m.free()
+}
+
+// free gives the memory of copies back.
+func (m *denseMark[T]) free() {
+	if m.mem != nil {
+		m.mem.Free()
+	}
+	m.mem, m.copies = nil, nil
 }

@@ -273,6 +273,8 @@ func (k *keyed[T]) bytes() int64 {
 }
 
 func (k *keyed[T]) close() {
+	k.slab.hold.Lock()
+	defer k.slab.hold.Unlock()
 	k.index.mem.Free()
 	k.slab.mem.Free()
 	k.slab.paging.close()

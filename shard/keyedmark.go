@@ -9,24 +9,22 @@ import (
 
 	"thole.example/kernel"
 	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // keyedMark is a sparse partition as it was. A row that changes later is copied before, unless it has been read; a column
 // that is removed is remembered. While there are marks no row is used for another column.
 type keyedMark[T number] struct {
 	k      *keyed[T]
-	limit  uint32            // rows from here on are younger
-	since  *period           // nil: all rows are read
-	done   bits              // rows that were copied or read, or are not asked for
-	copies map[uint32]uint32 // where each is
-	val    [][]byte          // the copies, one row after the other, so many each that none has to move
-	stamps map[uint32]uint8  // what those of rows were whose stamps have changed
-	reused map[uint32]bool   // rows of columns that were removed, which others have now
-	as     []uint16          // of each copy the step that it is as of, where columns can be behind
-	past   *Past             // that it is behind in
-	room   []T               // of one that is brought up to date
-	copied int
-	free   []uint32 // those that are not needed any more
+	limit  uint32  // rows from here on are younger
+	since  *period // nil: all rows are read
+	taking taking  // of rows
+	copies asideRows
+	mine   []copied         // those that are being made
+	stamps map[uint32]uint8 // what those of rows were whose stamps have changed
+	reused map[uint32]bool  // rows of columns that were removed, which others have now
+	past   *Past            // that columns are behind in; nil: they never are
+	room   []T              // of one that is brought up to date
 	gone   map[uint64]uint32
 	unread []uint64 // the removed keys that were not listed, by hash once they are sorted
 	sorted bool
@@ -35,20 +33,26 @@ type keyedMark[T number] struct {
 	asked  int    // of a partial mark: about how many of them are read
 }
 
+// copied is a row and the place of its copy.
+type copied struct{ row, at uint32 }
+
 func (k *keyed[T]) mark(since *period) mark {
 	m := &keyedMark[T]{
-		k: k, limit: k.slab.used, since: since, done: make(bits, k.slab.used/64+1), copies: map[uint32]uint32{},
-		gone: map[uint64]uint32{}, keys: k.index.keys, stamps: map[uint32]uint8{}, reused: map[uint32]bool{},
+		k: k, limit: k.slab.used, since: since, taking: newTaking(int(k.slab.used)), gone: map[uint64]uint32{}, keys: k.index.keys,
+		stamps: map[uint32]uint8{}, reused: map[uint32]bool{},
 	}
+	many := int(m.limit)
 	if since != nil {
-		for i := range m.done {
-			m.done[i] = ^since.changed[i]
-			m.asked += 64 - mathbits.OnesCount64(m.done[i])
+		for _, word := range since.changed[:min(len(since.changed), int(m.limit)/64+1)] {
+			m.asked += mathbits.OnesCount64(word)
 		}
+		many = m.asked
 	}
+	more := 0
 	if k.lazy != nil {
-		m.past = k.lazy.past.clone()
+		m.past, more = k.lazy.past.clone(), stampBytes
 	}
+	m.copies = newAside(many, int(m.limit), k.slab.size, more)
 	k.marks = append(k.marks, m)
 	return m
 }
@@ -59,11 +63,7 @@ func (k *keyed[T]) keep(rows []uint32) {
 		k.now.change(rows)
 	}
 	for _, m := range k.marks {
-		for _, row := range rows {
-			if row != 0 && row < m.limit && !m.done.has(row) {
-				m.copy(row)
-			}
-		}
+		m.copy(rows...)
 	}
 }
 
@@ -79,9 +79,7 @@ func (k *keyed[T]) forget(key uint64, row uint32) {
 		if line, at, ok := k.index.find(key); ok && k.age != nil {
 			m.date(row, k.index.lines[line].Stamp(at))
 		}
-		if !m.done.has(row) {
-			m.copy(row)
-		}
+		m.copy(row)
 		m.gone[key] = row
 		if k.index.spread.Point(kernel.Hash(key)) >= m.next {
 			m.unread, m.sorted = append(m.unread, key), false
@@ -89,9 +87,14 @@ func (k *keyed[T]) forget(key uint64, row uint32) {
 	}
 }
 
+// wants reports whether the mark reads the row.
+func (m *keyedMark[T]) wants(row uint32) bool {
+	return row < m.limit && row != 0 && (m.since == nil || m.since.changed.has(row))
+}
+
 // has reports whether the column that has the row now had it at the mark.
 func (m *keyedMark[T]) has(row uint32) bool {
-	return row < m.limit && !m.reused[row] && (m.since == nil || m.since.changed.has(row))
+	return m.wants(row) && (len(m.reused) == 0 || !m.reused[row])
 }
 
 // reuse remembers that a row has another column now.
@@ -103,57 +106,36 @@ func (m *keyedMark[T]) reuse(row uint32) {
 
 // date remembers the stamp of a column, which is about to change.
 func (m *keyedMark[T]) date(row uint32, stamp uint8) {
-	_, known := m.stamps[row]
-	_, copied := m.copies[row]
-	if known || !m.has(row) || m.done.has(row) && !copied { // it has been read
-		return
+	if _, known := m.stamps[row]; !known && m.has(row) && m.taking.of(row) != taken {
+		m.stamps[row] = stamp
 	}
-	m.stamps[row] = stamp
 }
 
-func (m *keyedMark[T]) copy(row uint32) {
-	m.k.slab.touch(row, false)
-	at := m.copied
-	if n := len(m.free); n > 0 {
-		at, m.free = int(m.free[n-1]), m.free[:n-1]
-	} else {
-		m.reach(at)
-		m.copied++
+// copy copies those of the rows aside that have not been read, before they change. All copies are made before the first one is told
+// of: an atomic operation waits for all that was written before.
+func (m *keyedMark[T]) copy(rows ...uint32) {
+	m.mine = m.mine[:0]
+	for _, row := range rows {
+		if !m.wants(row) || !m.taking.open(row) {
+			continue
+		}
+		m.k.slab.touch(row, false)
+		at := m.copies.place()
+		into := m.copies.bytes(at)
+		copy(into, m.k.slab.bytesOf(row))
 		if m.past != nil {
-			m.as = append(m.as, 0)
+			wire.Little.PutUint16(into[m.k.slab.size:], m.k.lazy.stamps[row])
+		}
+		m.copies.point(row, at)
+		m.mine = append(m.mine, copied{row, at})
+	}
+	for i, c := range m.mine {
+		twice := func(o copied) bool { return o.row == c.row } // a block may have a row twice
+		switch put := m.taking.put(c.row); {
+		case put && m.copies.of(c.row) != c.at, !put && m.taking.of(c.row) == taken && !slices.ContainsFunc(m.mine[:i], twice):
+			m.copies.free = append(m.copies.free, c.at)
 		}
 	}
-	copy(m.copyAt(at), m.k.slab.bytesOf(row))
-	if m.past != nil {
-		m.as[at] = m.k.lazy.stamps[row]
-	}
-	m.copies[row] = uint32(at)
-	m.done.set(row)
-}
-
-// copyBytes is about how much memory is taken at once for copies.
-const copyBytes = 64 << 10
-
-// together is how many copies lie together.
-func (m *keyedMark[T]) together() int { return max(1, copyBytes/m.k.slab.size) }
-
-// reach makes room for one copy more; the first ones take no more than they are.
-func (m *keyedMark[T]) reach(at int) {
-	n, size := m.together(), m.k.slab.size
-	switch {
-	case at == 0:
-		m.val = append(m.val, make([]byte, size))
-	case at < n:
-		m.val[0] = append(m.val[0], make([]byte, size)...)
-	case at%n == 0:
-		m.val = append(m.val, make([]byte, n*size))
-	}
-}
-
-// copyAt is the place of a copy.
-func (m *keyedMark[T]) copyAt(at int) []byte {
-	n, size := m.together(), m.k.slab.size
-	return m.val[at/n][at%n*size:][:size]
 }
 
 // scanKeys is how many keys a partial mark looks at for a list of those that have changed.
@@ -161,7 +143,21 @@ const scanKeys = 1 << 17
 
 // list is the next keys by hash, about n of them and at least one; nil at the end. A partial mark may find none in between.
 func (m *keyedMark[T]) list(n int) []int64 {
-	var some []uint64
+	var some []listed
+	if some = m.collect(some, n); some == nil {
+		return nil
+	}
+	sortListed(some)
+	keys := make([]int64, len(some))
+	for i := range some {
+		keys[i] = int64(some[i].key)
+	}
+	return keys
+}
+
+// collect adds what list gives, in no order. It is nil at the end.
+func (m *keyedMark[T]) collect(some []listed, n int) []listed {
+	m.copies.back()
 	x, look, partial := m.k.index, n, m.since != nil
 	if partial {
 		look = max(n, min(scanKeys, int(float64(n)*float64(m.keys)/float64(max(m.asked, 1)))))
@@ -170,34 +166,39 @@ func (m *keyedMark[T]) list(n int) []int64 {
 	if m.next >= allPoints {
 		return nil
 	}
+	if some == nil {
+		some = make([]listed, 0, n+n/8)
+	}
 	for more := true; more; more = len(some) == 0 && m.next < allPoints && !partial {
 		to := min(m.next+step, allPoints)
-		x.scan(m.next, to, func(s slot) {
-			if m.has(s.row) {
-				some = append(some, s.key)
+		x.visit(m.next, to, allStamps, func(line, at int) {
+			if l := &x.lines[line]; m.has(l.Row[at]) {
+				some = append(some, listed{key: l.Key[at], row: l.Row[at], stamp: l.Stamp(at)})
 			}
 		})
 		some = m.listGone(some, to)
 		m.next = to
 	}
-	slices.SortFunc(some, byHash)
-	keys := make([]int64, len(some))
-	for i, key := range some {
-		keys[i] = int64(key)
+	if len(m.stamps) > 0 {
+		for i := range some {
+			if stamp, known := m.stamps[some[i].row]; known {
+				some[i].stamp = stamp
+			}
+		}
 	}
-	return keys
+	return some
 }
 
 func byHash(a, b uint64) int { return cmp.Compare(kernel.Hash(a), kernel.Hash(b)) }
 
 // listGone adds the removed keys whose points are below to.
-func (m *keyedMark[T]) listGone(some []uint64, to uint64) []uint64 {
+func (m *keyedMark[T]) listGone(some []listed, to uint64) []listed {
 	if !m.sorted {
 		slices.SortFunc(m.unread, func(a, b uint64) int { return -byHash(a, b) })
 		m.sorted = true
 	}
 	for n := len(m.unread); n > 0 && m.k.index.spread.Point(kernel.Hash(m.unread[n-1])) < to; n-- {
-		some = append(some, m.unread[n-1])
+		some = append(some, listed{key: m.unread[n-1], row: m.gone[m.unread[n-1]]})
 		m.unread = m.unread[:n-1]
 	}
 	return some
@@ -216,54 +217,67 @@ func (m *keyedMark[T]) read(dst []byte, of ofColumns, keys []int64, state bool) 
 	return m.each(keys, n, of, func(i int, was []T) { copy(val[i*n:][:n], was) })
 }
 
-// each calls f for columns as they were, in the order of keys. Of a column n values at least are there, until f returns.
+// each calls f for columns as they were, in the order of keys. Of a column n values at least are there, until f returns. It is for the
+// owner.
 func (m *keyedMark[T]) each(keys []int64, n int, of ofColumns, f func(i int, was []T)) error {
 	k, all := m.k, n
 	if m.past != nil {
 		all = k.slab.width // weights that are behind catch up by slots
 	}
-	tell := func(i int, row uint32, was []T) {
-		if of.ages != nil {
-			of.ages[i] = m.stampOf(keys[i], row)
-		}
-		as := m.asOf(row)
-		switch {
-		case of.as != nil:
-			of.as[i] = as
-		case as != m.now():
-			was = m.settled(was, n, as)
-		}
-		f(i, was)
-	}
 	w := walk{finder: k.slab.finder(0, n)}
 	for k.begin(&w, keys, makeNone); k.next(&w); {
 		k.slab.need(nil, false)
 		for j, row := range w.rows() {
-			key := keys[w.at+j]
+			i := w.at + j
 			if row == 0 || !m.has(row) {
-				row = m.gone[uint64(key)]
+				row = m.gone[uint64(keys[i])]
 			}
-			at, copied := uint32(0), false
-			if m.done.has(row) { // of most rows, which are not, the map need not be asked
-				at, copied = m.copies[row]
+			if row == 0 {
+				return fmt.Errorf("column %d was not there at the mark", keys[i])
 			}
+			if m.taking.of(row) == taken {
+				return readBefore(uint64(keys[i]))
+			}
+			if of.ages != nil {
+				of.ages[i] = m.stampOf(keys[i], row)
+			}
+			bytes, as := m.bytesOf(row)
+			was := k.slab.values(bytes, all)
 			switch {
-			case row == 0:
-				return fmt.Errorf("column %d was not there at the mark", key)
-			case copied:
-				tell(w.at+j, row, k.slab.values(m.copyAt(int(at)), all))
-				delete(m.copies, row)
-				m.free = append(m.free, at)
-			case m.done.has(row):
-				return fmt.Errorf("column %d was read before: a mark gives each column once", key)
-			default:
-				k.slab.touch(row, false)
-				tell(w.at+j, row, k.slab.values(k.slab.bytesOf(row), all))
-				m.done.set(row)
+			case of.as != nil:
+				of.as[i] = as
+			case as != m.now():
+				was = m.settled(was, n, as)
 			}
+			f(i, was)
+			if m.taking.of(row) == aside {
+				m.copies.free = append(m.copies.free, m.copies.of(row))
+			}
+			m.taking.move(row, m.taking.of(row), taken)
 		}
 	}
 	return k.failed()
+}
+
+func readBefore(key uint64) error {
+	return fmt.Errorf("column %d was read before: a mark gives each column once", int64(key))
+}
+
+// bytesOf is a row as it was that is not taken, where the owner has copied it to or where it still is, and the step that it is as of.
+func (m *keyedMark[T]) bytesOf(row uint32) (was []byte, as int64) {
+	size := m.k.slab.size
+	if m.taking.of(row) == aside {
+		was = m.copies.bytes(m.copies.of(row))
+		if m.past != nil {
+			as = m.stepOf(wire.Little.Uint16(was[size:]))
+		}
+		return was[:size], as
+	}
+	m.k.slab.touch(row, false)
+	if m.past != nil {
+		as = m.stepOf(m.k.lazy.stamps[row])
+	}
+	return m.k.slab.bytesOf(row), as
 }
 
 // stampOf is the stamp of a column.
@@ -284,15 +298,8 @@ func (m *keyedMark[T]) now() int64 {
 	return m.past.now
 }
 
-// asOf is the step that a column is as of.
-func (m *keyedMark[T]) asOf(row uint32) int64 {
-	if m.past == nil {
-		return 0
-	}
-	short := m.k.lazy.stamps[row]
-	if at, copied := m.copies[row]; copied {
-		short = m.as[at]
-	}
+// stepOf is the step of the mark or before that has these low bits.
+func (m *keyedMark[T]) stepOf(short uint16) int64 {
 	return m.past.now - int64(uint16(m.past.now)-short)
 }
 
@@ -311,6 +318,8 @@ func (m *keyedMark[T]) settled(was []T, n int, as int64) []T {
 	return m.room
 }
 
+func (m *keyedMark[T]) ahead() {}
+
 func (m *keyedMark[T]) before() *Past { return m.past }
 
 func (m *keyedMark[T]) readRect([]byte, matrix.Rect, int) error {
@@ -318,17 +327,12 @@ func (m *keyedMark[T]) readRect([]byte, matrix.Rect, int) error {
 }
 
 func (m *keyedMark[T]) bytes() int64 {
-	const perCopy, perGone, perStamp = 24, 48, 16 // about, in the maps
-	copies := max(0, len(m.val)-1) * (m.together()*m.k.slab.size + 24)
-	if len(m.val) > 0 {
-		copies += cap(m.val[0])
-	}
-	kept := 8*cap(m.done) + copies + 2*cap(m.as) + 4*cap(m.free) + 8*cap(m.unread)
-	return int64(kept) + int64(perCopy*len(m.copies)+perGone*len(m.gone)+perStamp*(len(m.stamps)+len(m.reused)))
+	const perGone, perStamp = 48, 16 // about, in the maps
+	kept := int64(8*(len(m.taking)+cap(m.unread)+cap(m.mine))) + m.copies.size()
+	return kept + int64(perGone*len(m.gone)+perStamp*(len(m.stamps)+len(m.reused)))
 }
 
 func (m *keyedMark[T]) close() {
 	m.k.marks = slices.DeleteFunc(m.k.marks, func(o *keyedMark[T]) bool { return o == m })
-	m.copies, m.gone, m.val, m.stamps, m.reused, m.done, m.unread = nil, nil, nil, nil, nil, nil, nil
-	m.as, m.past = nil, nil
+	*m = keyedMark[T]{k: m.k, next: allPoints}
 }

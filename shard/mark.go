@@ -28,7 +28,10 @@ type Mark struct {
 // mark is what the two layouts do for a Mark.
 type mark interface {
 	list(n int) []int64
+	collect(some []listed, n int) []listed
+	copyOut(dst []byte, stamps []int64, all []listed, owner bool) error
 	read(dst []byte, of ofColumns, keys []int64, state bool) error
+	ahead()
 	readRect(dst []byte, at matrix.Rect, slot int) error
 	before() *Past
 	view(absent []byte, visit visitor) (stored int, cells any)
@@ -158,13 +161,18 @@ func (m *Mark) Candidates(n int) ([]Candidate, error) {
 
 // ReadRect copies cells of a dense partition to dst, row after row: values if slot is 0, or those of the slot counted from
 // 1. Places that follow each other in the order of rows (whole rows, or parts of one row) free what was copied for them,
-// and what lies before them cannot be read again; others can be read as often as need be.
+// and what lies before them cannot be read again; others can be read as often as need be. It may be called beside the owner of the
+// shard, as [Mark.Copy].
 func (m *Mark) ReadRect(dst []byte, at matrix.Rect, slot int) error {
-	if err := m.mark.readRect(dst, at, slot); err != nil {
+	if err := m.mark.readRect(dst, at, slot); err != nil { // beside the owner: nothing else is looked at
 		return fmt.Errorf("matrix %s: %w", m.s.meta.Name, err)
 	}
 	return nil
 }
+
+// Ahead copies cells of a dense partition that has a rule aside, of which the next step would have to copy all: so that it needs not
+// wait for more than a part of them. It may be called beside the owner of the shard, by who reads the mark, and does nothing elsewhere.
+func (m *Mark) Ahead() { m.mark.ahead() }
 
 // Close ends the mark and frees what it kept. Closing twice does nothing.
 func (m *Mark) Close() {

@@ -12,7 +12,8 @@ import (
 )
 
 // BenchmarkMark is what a mark of a GB of columns, in one partition, costs whoever owns it, in milliseconds: the mark itself, a
-// step of 2,048 random columns before and with it, and what is read of it between steps.
+// step of 2,048 random columns before and with it, and what the owner lists of it between steps; and what whoever reads it pays to sort
+// 16,384 columns and to copy 2,048.
 func BenchmarkMark(b *testing.B) {
 	const n, batch, bandKeys = 8_000_000, 2048, 2048
 	s := newTable(b, "adagrad", tableDim, nil)
@@ -55,17 +56,20 @@ func BenchmarkMark(b *testing.B) {
 					}
 				}
 			})
-			rows := matrix.NewDense(matrix.F32, matrix.At(0, bandKeys*4, 0, 2*tableDim))
+			rows := matrix.NewDense(matrix.F32, matrix.At(0, bandKeys, 0, 2*tableDim))
 			dst := wire.View(rows.Data.Values().([]float32))
+			var c Columns
 			for more := true; more; {
-				do("visit", func() {
-					some := m.Keys(bandKeys)
-					if more = some != nil; more {
-						if _, err := m.ReadState(dst[:len(some)*2*tableDim*4], some); err != nil {
+				do("list", func() { more = m.List(&c, 8*bandKeys) })
+				do("sort", func() { m.Sort(&c) })
+				for lo := 0; lo < c.Len(); lo += bandKeys {
+					do("copy", func() {
+						some := c.Part(lo, min(lo+bandKeys, c.Len()))
+						if err := m.Copy(dst[:some.Len()*2*tableDim*4], nil, some, false); err != nil {
 							b.Fatal(err)
 						}
-					}
-				})
+					})
+				}
 				do("step", step)
 			}
 			do("close", m.Close)

@@ -77,13 +77,14 @@ func (k *keyed[T]) page(d Disk) error {
 		return errNoPaging
 	}
 	rows := (max(pageBytes, os.Getpagesize()) + k.slab.step - 1) / k.slab.step // so that no page of the system has parts of three
-	k.slab.mem.Plain()
-	if err := k.slab.mem.Map(); err != nil {
-		return err
-	}
-	k.slab.moved()
-	k.slab.paging = &paging{disk: d, rows: rows, size: rows * k.slab.step, tick: 1}
-	return nil
+	return k.slab.move(func() error {
+		k.slab.mem.Plain()
+		if err := k.slab.mem.Map(); err != nil {
+			return err
+		}
+		k.slab.paging = &paging{disk: d, rows: rows, size: rows * k.slab.step, tick: 1}
+		return nil
+	})
 }
 
 func (k *keyed[T]) makeRoom(more int64) error {

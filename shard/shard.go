@@ -268,6 +268,11 @@ func (s *Shard) wrap(err error) error {
 	if err == nil {
 		err = s.store.failed()
 	}
+	return s.wrapped(err)
+}
+
+// wrapped is wrap without looking at the shard.
+func (s *Shard) wrapped(err error) error {
 	if err != nil {
 		return fmt.Errorf("matrix %s: %w", s.meta.Name, err)
 	}

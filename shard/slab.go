@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"thole.example/kernel"
@@ -28,6 +29,8 @@ type slab[T number] struct {
 	ready  int        // bytes that are prepared for writing
 	most   int        // rows that fit; 0: any number
 	paging *paging    // nil: all rows stay in memory
+
+	hold sync.RWMutex // for reading by who reads rows beside the owner, who holds it while memory moves
 }
 
 // rowLimit is how many rows a sparse partition may have: every column that is written takes memory for all of them.
@@ -175,10 +178,9 @@ func (s *slab[T]) reserve(n int) error {
 	}
 	size := int(need) * s.step
 	if size > len(s.mem.Data()) {
-		if err := s.mem.Grow(size); err != nil {
+		if err := s.move(func() error { return s.mem.Grow(size) }); err != nil {
 			return err
 		}
-		s.moved()
 	}
 	if ahead := size + min(size/readyPart, readyMost); ahead > s.ready && s.most == 0 && s.paging == nil {
 		s.mem.Ready(max(size, s.ready), ahead, false)
@@ -203,19 +205,24 @@ func (s *slab[T]) take(old bool) uint32 {
 
 // fit gives the memory for n rows beside row 0, and their list when they are free, once and for all.
 func (s *slab[T]) fit(n int) error {
-	if err := s.mem.Fit((n + 1) * s.step); err != nil {
+	if err := s.move(func() error { return s.mem.Fit((n + 1) * s.step) }); err != nil {
 		return err
 	}
-	s.moved()
 	s.most = n
 	return nil
 }
 
-// moved is for after the memory may have moved.
-func (s *slab[T]) moved() {
+// move does something after which the memory may lie elsewhere, while nobody reads beside the owner.
+func (s *slab[T]) move(f func() error) error {
+	s.hold.Lock()
+	defer s.hold.Unlock()
+	if err := f(); err != nil {
+		return err
+	}
 	if s.packed == nil {
 		s.val, _ = wire.Numbers[T](s.mem.Data()[:len(s.mem.Data())/sizeOf[T]()*sizeOf[T]()]) // memory is aligned
 	}
+	return nil
 }
 
 func (s *slab[T]) give(row uint32) {

@@ -99,8 +99,10 @@ func (k *keyed[T]) insert(keys []int64, rows []uint32, missing int) error {
 		k.now.reach(int(k.slab.used) + missing)
 	}
 	if k.lazy != nil {
-		if err := k.lazy.reserve(int(k.slab.used) + missing); err != nil {
-			return err
+		if n := int(k.slab.used) + missing; n > len(k.lazy.stamps) {
+			if err := k.slab.move(func() error { return k.lazy.reserve(n) }); err != nil {
+				return err
+			}
 		}
 	}
 	for j, key := range keys {

@@ -12,7 +12,8 @@ import (
 //	earlier                                                      tells which one has begun (Later)
 //	the same                the place is free                    has one task more
 //	                        the task is here                     refuses it: two processes claim one task
-//	                        the task went away, or has left      tells that the next has to begin (Later)
+//	                        the task went away between clocks    gives its place to one that can go on there (Join.Replace)
+//	                        else it went away, or has left       tells that the next has to begin (Later)
 //	the same or earlier     the job has failed                   tells that the next has to begin (Later)
 //	later                                                        ends, and the Join begins a new one (Anew)
 //	any                     a task has given up for good         refuses it
@@ -40,11 +41,41 @@ func (j *Job[D, R]) turn(e *Join[R]) (to int, end bool, err error) {
 		return max(e.Attempt, j.attempt), e.Attempt > j.attempt, nil
 	}
 	for _, t := range e.Mine { // the tasks of a process go together
-		if m := j.members[t]; m != nil && (m.worker != e.Worker || t == e.Task) && (m.status == Away || m.over()) {
+		if m := j.members[t]; m != nil && (m.worker != e.Worker || t == e.Task) && (m.status == Away || m.over()) && !replaceable(e, m) {
 			return j.attempt + 1, false, nil
 		}
 	}
 	return j.attempt, false, nil
+}
+
+// replaceable reports whether the process of the Join can go on in the place of a member: it knows how far that one was, and there is
+// nothing of it that it has not told with a clock.
+func replaceable[D any, R comparable](e *Join[R], m *member[D, R]) bool {
+	return e.Replace && m.status == Away && len(m.early) == 0 && len(m.running) == 0 && !m.altered
+}
+
+// replace gives the place of a member that went away to the process of the Join. What that one pushed and ended with no clock is
+// forgotten: it will come again.
+func (j *Job[D, R]) replace(e *Join[R], m *member[D, R]) error {
+	plan, err := j.alike(e)
+	if other := j.conns[e.Conn]; err == nil && other != nil && other != m {
+		err = fmt.Errorf("task %d of job %q joins over the connection of task %d: %w", e.Task, j.name, other.task, Refused)
+	}
+	if err != nil {
+		return err
+	}
+	j.plan = plan
+	for _, s := range j.matrices {
+		if deltas := s.ahead.take(s.clocks.Of(m.task), m.task); len(deltas) > 0 {
+			j.do(Discard[D]{s.ID, deltas})
+		}
+	}
+	j.do(Say{fmt.Sprintf("job %q: task %d at %s goes on in the place of %s, which %s", j.name, m.task, e.Name, m.name, m.why)})
+	m.worker, m.client, m.epoch, m.optional = e.Worker, e.Client, e.Epoch, e.Optional
+	m.grace, m.lease = min(max(0, e.Grace), graceLimit), max(0, e.Lease)
+	j.connect(m, e)
+	j.answer(e.Req, false)
+	return nil
 }
 
 // supersede ends the job, because a later attempt begins with the Join.

@@ -106,7 +106,9 @@ func (j *Job[D, R]) push(m *member[D, R], c *change[D, R]) error {
 		} else if s.Rule && t.Weight > 0 {
 			s.ahead.add(t.Clock, entry[D]{task: m.task, tick: true, weight: t.Weight, rate: t.Rate})
 		}
-		moved = s.tick(m.task, t.Clock+1) || moved
+		if moved = s.tick(m.task, t.Clock+1) || moved; t.Matrix == 0 {
+			m.altered = false
+		}
 	}
 	if !moved {
 		return nil

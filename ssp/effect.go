@@ -127,7 +127,7 @@ type Kind string
 
 // The kinds. Refused does not fit the job, NotFound is not or no more there, Malformed is a mistake of the caller, Aborted
 // was right and is not done because of somebody else, Over is Aborted by somebody who knows that trying again does not help,
-// Passed comes too late.
+// Passed comes too late, Taken may be free soon.
 const (
 	Refused   Kind = "refused"
 	NotFound  Kind = "not found"
@@ -135,6 +135,7 @@ const (
 	Aborted   Kind = "aborted"
 	Over      Kind = "aborted for good"
 	Passed    Kind = "clock has passed"
+	Taken     Kind = "exists already"
 )
 
 // Error implements error.

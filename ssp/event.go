@@ -11,22 +11,25 @@ type Event interface{ event() }
 // agree. A connection carries one task of a job. A Join that comes again because its answer was lost (same client, same
 // epoch) is answered again, and the task has the connection over which it came last.
 type Join[R any] struct {
-	Req      R
-	Conn     int64
-	Task     int           // its number, from 0
-	Name     string        // address or name of the other side, for people
-	Tasks    int           // how many the job has
-	Bound    Bound         // of all matrices that have none of their own
-	Plan     string        // settings of the job, words "name=value"; no value agrees with any
-	Worker   string        // names the process of the task, unlike any other
-	Mine     []int         // all tasks of the process: nobody else gets one of them from now on; nil: this one
-	Client   string        // names the task's client, unlike any other; "": it cannot come back
-	Epoch    int           // how many connections of the client were lost before; above 0 it comes back
-	First    bool          // unless no Join of it was answered yet: the job may not have heard of it
-	Grace    time.Duration // in which it may come back when its connection is gone, at most an hour
-	Lease    time.Duration // its connection is dropped when nothing was heard of it for so long; 0: never
-	Optional bool          // if the task goes away for good, the others go on without it instead of failing
-	Attempt  int           // of a job that goes on from checkpoints, from 1 on: a first Join of a later one ends those before. 0: it has none
+	Req    R
+	Conn   int64
+	Task   int           // its number, from 0
+	Name   string        // address or name of the other side, for people
+	Tasks  int           // how many the job has
+	Bound  Bound         // of all matrices that have none of their own
+	Plan   string        // settings of the job, words "name=value"; no value agrees with any
+	Worker string        // names the process of the task, unlike any other
+	Mine   []int         // all tasks of the process: nobody else gets one of them from now on; nil: this one
+	Client string        // names the task's client, unlike any other; "": it cannot come back
+	Epoch  int           // how many connections of the client were lost before; above 0 it comes back
+	First  bool          // unless no Join of it was answered yet: the job may not have heard of it
+	Grace  time.Duration // in which it may come back when its connection is gone, at most an hour
+	Lease  time.Duration // its connection is dropped when nothing was heard of it for so long; 0: never
+	// Replace says that the task may take the place of one that went away between two of its clocks, in the same attempt: it goes on with that
+	// one's clocks and with the number after its last change.
+	Replace  bool
+	Optional bool // if the task goes away for good, the others go on without it instead of failing
+	Attempt  int  // of a job that goes on from checkpoints, from 1 on: a first Join of a later one ends those before. 0: it has none
 }
 
 // Matrix is what a job knows of a matrix: whose clocks it keeps, and when deltas become visible.

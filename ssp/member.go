@@ -24,6 +24,7 @@ type member[D any, R comparable] struct {
 	grace    time.Duration
 	lease    time.Duration
 	optional bool
+	altered  bool          // an update of it was executed since it ended its own clock last
 	seen     time.Duration // when something was heard of it last; when it went away
 	why      string        // it is away
 	window[D, R]
@@ -73,7 +74,11 @@ func (j *Job[D, R]) join(e *Join[R]) {
 			j.do(Later[R]{e.Req, to})
 			return
 		default:
-			err = j.admit(e)
+			if m := j.members[e.Task]; m != nil && replaceable(e, m) {
+				err = j.replace(e, m)
+			} else {
+				err = j.admit(e)
+			}
 		}
 		if err != nil {
 			j.refusals++
@@ -186,8 +191,12 @@ func (j *Job[D, R]) taken(m *member[D, R], worker string) error {
 		return fmt.Errorf("task %d of job %q, %s, has lost its connection and is waited for: %w (try again in %v)",
 			m.task, j.name, m.name, Refused, m.grace)
 	case m.status == Here:
+		kind := Refused
+		if j.attempt > 0 { // it may have ended just now
+			kind = Taken
+		}
 		return fmt.Errorf("task %d of job %q is %s already: %w (a second job needs another name)",
-			m.task, j.name, m.name, Refused)
+			m.task, j.name, m.name, kind)
 	case m.over():
 		return fmt.Errorf("task %d of job %q was here before: %w", m.task, j.name, Refused)
 	case m.worker != worker:

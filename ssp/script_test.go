@@ -174,6 +174,8 @@ func (s *script) settings(j *ssp.Join[string], words []string) {
 			j.Attempt = s.number(value)
 		case "optional":
 			j.Optional = true
+		case "replace":
+			j.Replace = true
 		default:
 			s.t.Fatalf("no setting of a join is called %q", name)
 		}

@@ -164,7 +164,7 @@ func (j *Job[D, R]) restoreMember(s *MemberState) error {
 		task: s.Task, worker: s.Worker, status: s.Status, name: s.Name, client: s.Client, epoch: s.Epoch,
 		grace: min(max(0, s.Grace), graceLimit), lease: max(0, s.Lease), optional: s.Optional, seen: j.now,
 	}
-	m.last = s.Last
+	m.last, m.altered = s.Last, true // as far as is known
 	for i := range s.Refused {
 		f := &s.Refused[i]
 		if f.Seq > s.Last || i > 0 && f.Seq <= s.Refused[i-1].Seq {

@@ -136,6 +136,7 @@ func (j *Job[D, R]) execute(m *member[D, R], c *change[D, R]) {
 	}
 	if err == nil && c.update {
 		m.running = append(m.running, running[R]{c.Seq, []Answer[R]{{Req: c.Req}}})
+		m.altered = true
 		j.do(Run[R]{c.Req, m.task, c.Seq})
 		return
 	}

@@ -158,6 +158,24 @@ func (l *loop) showScores() error {
 	return l.s.Push(validBoard, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: slices.Clone(l.shown)}})
 }
 
+// readShown reads the scores of this task that another one in its place has put on the board.
+func (l *loop) readShown(ctx context.Context) error {
+	if !l.watches() {
+		return nil
+	}
+	lo, hi := heldOf(len(l.held().Label), l.Task, l.Tasks)
+	if lo == hi {
+		return nil
+	}
+	got, err := l.s.Pull(ctx, []matrix.Lookup{{Matrix: validBoard}})
+	if err != nil {
+		return err
+	}
+	width := l.Model.Width
+	l.shown = slices.Clone(got[0].Data.Values().([]float64)[lo*width : hi*width])
+	return nil
+}
+
 // readScores measures the scores on the board: those of the first set, and beside them those of the others.
 func (l *loop) readScores(ctx context.Context) (Metrics, error) {
 	got, err := l.s.Pull(ctx, []matrix.Lookup{{Matrix: validBoard}})

@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -36,6 +37,7 @@ const (
 	placeBestEpoch        // and the epoch, 0: none
 	placeTasks            // how many tasks there are
 	placeBefore           // epochs of another training before this one
+	placeClock            // the task's clock
 	placeSame             // in the column sameColumn: whether what was brought back is of this training
 	placeRows
 )
@@ -62,6 +64,7 @@ type place struct {
 	bestEpoch    int
 	tasks        int
 	before       int
+	clock        int
 }
 
 // mark has the place of this task written with its clock.
@@ -70,7 +73,7 @@ func (l *loop) mark(p place) error {
 	val[placeEpoch], val[placeStep], val[placeSteps] = float64(p.epoch), float64(p.step), float64(l.steps)
 	val[placeSum], val[placeWeights] = p.sum, p.weights
 	val[placeBest], val[placeBestEpoch], val[placeTasks] = l.race.best, float64(l.race.epoch), float64(l.Tasks)
-	val[placeBefore] = float64(l.before)
+	val[placeBefore], val[placeClock] = float64(l.before), float64(l.s.Now()+1)
 	return l.assign(int64(l.Task), val)
 }
 
@@ -118,14 +121,23 @@ func placeIn(val []float64) (p place, err error) {
 	p = place{epoch: whole(placeEpoch, epochLimit), step: whole(placeStep, math.MaxInt32), steps: whole(placeSteps, math.MaxInt32),
 		tasks: whole(placeTasks, taskLimit),
 		sum:   val[placeSum], weights: val[placeWeights], best: val[placeBest], bestEpoch: whole(placeBestEpoch, epochLimit),
-		before: whole(placeBefore, epochLimit)}
+		before: whole(placeBefore, epochLimit), clock: whole(placeClock, math.MaxInt32)}
 	return p, err
 }
+
+// ErrAmid is that of a task that went away where another cannot go on in its place: the training has to go on from a checkpoint.
+var ErrAmid = errors.New("not between two steps")
 
 // where is the place that this task goes on from, of a training that was interrupted, and whether it is this one. Tasks may be others than
 // before only between epochs.
 func (l *loop) where(ctx context.Context) (at place, same bool, err error) {
 	first, own, same, err := l.placesOf(ctx)
+	if err == nil && l.Replaces {
+		if own.epoch == 0 || own.clock != l.s.Now() || own.tasks != l.Tasks || own.steps != l.steps {
+			err = fmt.Errorf("train: task %d went away at clock %d, its last step was at %d: %w", l.Task, l.s.Now(), own.clock, ErrAmid)
+		}
+		return own, true, err
+	}
 	if err != nil || first.epoch == 0 || !same {
 		return place{}, same, err
 	}

@@ -8,7 +8,7 @@ import (
 // goOn makes this task what it was after the epochs that were made before, if there were some, and of this very training also in the
 // midst of one. It answers with the place in the epoch that comes next.
 func (l *loop) goOn(ctx context.Context, r *Report) (at place, err error) {
-	if !l.Resume {
+	if !l.Resume && !l.Replaces {
 		return place{}, nil
 	}
 	losses, err := l.past(ctx)
@@ -47,6 +47,9 @@ func (l *loop) goOn(ctx context.Context, r *Report) (at place, err error) {
 		}
 	}
 	l.run.Skip(uint64(done*l.batches(l.steps) + l.batches(at.step)))
+	if l.Replaces {
+		return at, l.readShown(ctx)
+	}
 	return at, l.meet(ctx) // all have read the losses before one is added
 }
 

@@ -23,6 +23,8 @@ type Session interface {
 	graph.Params
 	// Next is Clock and then Pull in one go.
 	Next(ctx context.Context, weight, rate float64, lookups []matrix.Lookup) ([]matrix.Block, error)
+	// Now is this task's clock: how often Clock and Next were called.
+	Now() int
 	// Barrier waits until every task's clock has come as far as this one's, whatever the bound.
 	Barrier(ctx context.Context) error
 	// Create makes the matrices, cut by the named partitioner; tasks that ask for the same get the same.
@@ -64,6 +66,9 @@ type Options struct {
 	// Resume says that Prepare may bring back a state of training, which the epochs go on from: in the order of examples, in what the pace
 	// has seen, and in the random choices of layers. Rates count the epochs before, too, unless Anew.
 	Resume, Anew bool
+	// Replaces says that this task goes on in the place of one that went away after a step, while the others wait for it: nothing is prepared.
+	// If that one was not between two steps the error is ErrAmid.
+	Replaces bool
 	// Lasting has every task write where it is with each step, so that a checkpoint of any clock can be gone on from.
 	Lasting bool
 	// Save, if not nil, is called on the first task after each step, when what all tasks have pushed up to it is applied and nothing else. It
@@ -193,7 +198,7 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	if o.Prepare != nil {
+	if o.Prepare != nil && !o.Replaces {
 		same, err := o.Prepare(ctx)
 		if err == nil && o.Resume {
 			err = l.agree(same)

@@ -39,25 +39,52 @@ func (r *recovery) spoil(path string, why error) {
 	r.damaged[path] = why
 }
 
-// attempts makes attempts of the tasks until one comes to its end.
-func (p *plan) attempts(ctx context.Context, c *cluster, tasks []int, path string, w *watcher) (*train.Report, error) {
-	if p.checkpoint == "" {
-		return p.run(ctx, c, tasks, path, w)
+// takenLimit is how long a process tries to get the place of another that may have ended just now: a machine that is gone is found out
+// by its silence, after ten seconds.
+const takenLimit = 20 * time.Second
+
+// taken reports whether another process is where this one would be.
+func taken(err error) bool {
+	_, is := errors.AsType[*ps.Taken](err)
+	return is
+}
+
+// again reports whether the next attempt may do better.
+func again(err error) bool {
+	return ps.Recoverable(err) || errors.Is(err, errDamaged) || errors.Is(err, train.ErrAmid)
+}
+
+// patienceFor is how long the servers keep the place of a process that is gone.
+func (p *plan) patienceFor() time.Duration {
+	if p.wait == 0 {
+		return time.Hour
+	}
+	return p.wait
+}
+
+// attempts makes attempts until one comes to its end.
+func (p *plan) attempts(ctx context.Context, w *watcher, run func() (*train.Report, error)) (*train.Report, error) {
+	if p.checkpoint == "" || p.forest != nil && p.later == nil {
+		return run()
 	}
 	p.attempt = 1
 	var since time.Time // when attempts began to fail before all tasks had joined
 	pause := firstAttemptPause
 	for fruitless := 1; ; fruitless++ {
 		written := p.written
-		p.met = false
-		report, err := p.run(ctx, c, tasks, path, w)
+		p.met, w.anew = false, true
+		report, err := run()
 		later, isLater := errors.AsType[*ps.LaterAttempt](err)
 		switch {
+		case ctx.Err() != nil && p.written > 0 && p.forest == nil: // trees say it themselves
+			w.bar.line("%s: the same command goes on from the last checkpoint there", p.checkpoint)
+			return report, err
 		case err == nil || ctx.Err() != nil:
 			return report, err
 		case isLater:
 			p.attempt = later.Attempt
-		case ps.Recoverable(err) || errors.Is(err, errDamaged):
+		case taken(err):
+		case again(err):
 			p.attempt++
 		default:
 			return nil, err
@@ -74,6 +101,8 @@ func (p *plan) attempts(ctx context.Context, c *cluster, tasks []int, path strin
 		switch {
 		case fruitless >= fruitlessLimit:
 			return nil, fmt.Errorf("%w; %d attempts in a row ended without a new checkpoint", err, fruitless)
+		case !since.IsZero() && taken(err) && time.Since(since) > takenLimit:
+			return nil, err
 		case !since.IsZero() && p.wait > 0 && time.Since(since) > p.wait:
 			return nil, fmt.Errorf("%w; the job did not begin again within %v (--wait is how long to wait)", err, p.wait)
 		}
@@ -90,6 +119,9 @@ func (p *plan) attempts(ctx context.Context, c *cluster, tasks []int, path strin
 // again says that a process begins another attempt: why, unless others have begun it, or it was said before.
 func (w *watcher) again(why error, attempt int, others bool) {
 	text := fmt.Sprintf("%v; goes back to the last checkpoint", why)
+	if taken(why) {
+		text = fmt.Sprintf("%v; waits for %v whether it has ended", why, takenLimit)
+	}
 	if others {
 		text = fmt.Sprintf("attempt %d of the job has begun; goes back to the last checkpoint", attempt)
 	}

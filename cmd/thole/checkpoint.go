@@ -144,6 +144,11 @@ func names(all []state.Entry) (out []string) {
 
 // none says what is there instead of a checkpoint.
 func (f *checkpointFlags) none(ctx context.Context, at string) error {
+	if all, err := listTreeCheckpoints(ctx, at); err == nil && len(all) > 0 {
+		last := path.Join(at, seriesName(all[len(all)-1]))
+		return fmt.Errorf("%s: checkpoints of trees, which are models, want that of a network; thole inspect, predict, diff and convert take %s",
+			at, last)
+	}
 	if p, err := f.locate(ctx, at, "", nil); err == nil {
 		text := fmt.Sprintf("%s: a model (format %s), want a checkpoint or a folder of checkpoints", at, p.Info().Name)
 		if _, err := os.Stat(at + stateEnding); err == nil {

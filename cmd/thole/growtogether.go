@@ -37,9 +37,10 @@ type treeTasks struct {
 
 	of      *treeData // nil: until it is read, or for good, as another process reads
 	scatter *boosting.Scatter
-	known   chan struct{} // closed when that is there
-	all     taskRows      // which tasks share that divide features
-	whole   chan struct{} // closed when these are there
+	from    *treeCheckpoint // of the process of task 0: what it goes on from; nil: from nothing
+	known   chan struct{}   // closed when that is there
+	all     taskRows        // which tasks share that divide features
+	whole   chan struct{}   // closed when these are there
 }
 
 // taskRows is what a task learns from, and what is known of the rows of all.
@@ -49,12 +50,12 @@ type taskRows struct {
 	labels *gbdt.Labels
 }
 
-// growTogether grows trees by some tasks of the job, each of which has a share of the examples; of is nil if they are not read yet, or by
+// growTogether grows trees by some tasks of the job, each of which has a share of the examples, which are read unless they are there, or by
 // another process. What it answers with is of the task that came first; the trees of all are the same.
-func (p *plan) growTogether(ctx context.Context, c *cluster, tasks []int, path string, w *watcher, of *treeData) (*train.Report, error) {
+func (p *plan) growTogether(ctx context.Context, c *cluster, tasks []int, path string, w *watcher) (*train.Report, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	g := &treeTasks{p: p, c: c, tasks: tasks, path: path, w: w, of: of, cores: max(1, runtime.GOMAXPROCS(0)/len(tasks)),
+	g := &treeTasks{p: p, c: c, tasks: tasks, path: path, w: w, of: p.forest.data, cores: max(1, runtime.GOMAXPROCS(0)/len(tasks)),
 		known: make(chan struct{}), whole: make(chan struct{})}
 	reports, worker, agreed := make([]*train.Report, len(tasks)), rand.Text(), p.summary()
 	var group sync.WaitGroup
@@ -88,7 +89,7 @@ func (g *treeTasks) task(ctx context.Context, o ps.Options) (_ *train.Report, er
 		return nil, err
 	}
 	defer func() {
-		if err == nil {
+		if err == nil || !p.quits(causeOf(ctx, err)) {
 			client.Close()
 			return
 		}
@@ -102,8 +103,15 @@ func (g *treeTasks) task(ctx context.Context, o ps.Options) (_ *train.Report, er
 	if err != nil {
 		return nil, err
 	}
+	if w != nil {
+		p.met = true
+	}
 	run := p.newTreeRun(rows.labels, rows.binned.Len(), w)
-	run.workers, run.task = workers, o.Task
+	run.workers, run.task, run.grown = workers, o.Task, g.scatter.Grown
+	if o.Task == 0 {
+		run.series = p.forest.series
+		run.goOn(g.from)
+	}
 	conf, options, err := run.settings(ctx, rows.setup, len(g.c.addrs))
 	if err != nil {
 		return nil, err
@@ -115,6 +123,9 @@ func (g *treeTasks) task(ctx context.Context, o ps.Options) (_ *train.Report, er
 	}
 	return run.end(ctx, client, e, o, g.path)
 }
+
+// quits reports whether a task that fails for a reason tells the others that it has given up for good: there is no other attempt.
+func (p *plan) quits(why error) bool { return p.attempt == 0 || !ps.Recoverable(why) }
 
 // settings are those of the training by one of several tasks.
 func (g *treeRun) settings(ctx context.Context, setup *gbdt.Setup, servers int) (c gbdt.Config, o gbdt.Options, err error) {
@@ -224,15 +235,16 @@ func checkCounts(counts [][]int64, rows int) error {
 }
 
 // agree makes of the mean losses of all tasks, by the weights that they have, that of all, and of what task 0 measured the value by which
-// all stop.
-func (g *treeRun) agree(ctx context.Context, loss, weight, value float64) (float64, float64, error) {
+// all stop; it says also whether a checkpoint is to be written.
+func (g *treeRun) agree(ctx context.Context, loss, weight, value float64, keep bool) (float64, float64, bool, error) {
 	var own []int64
 	for _, v := range []float64{loss, weight, value} {
 		own = append(own, int64(math.Float64bits(v)))
 	}
+	own = append(own, map[bool]int64{true: 1}[keep])
 	all, err := g.workers.AllGather(ctx, own)
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, false, err
 	}
 	sum, weights := 0.0, 0.0
 	for _, of := range all {
@@ -243,14 +255,20 @@ func (g *treeRun) agree(ctx context.Context, loss, weight, value float64) (float
 	if weights > 0 {
 		sum /= weights
 	}
-	return sum, math.Float64frombits(uint64(all[0][2])), nil
+	return sum, math.Float64frombits(uint64(all[0][2])), all[0][3] != 0, nil
+}
+
+// causeOf is why a task gives up: what fails once the context has ended fails for that.
+func causeOf(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // reason is why a task gives up, as the others are told.
 func reason(ctx context.Context, err error) error {
-	if ctx.Err() != nil { // what fails then fails for that
-		err = context.Cause(ctx)
-	}
+	err = causeOf(ctx, err)
 	if errors.Is(err, context.Canceled) {
 		return errors.New("interrupted")
 	}

@@ -24,6 +24,11 @@ type forest struct {
 
 	varying int // features with two values or more, once the examples were looked at
 
+	read   bool        // the examples are there, in the process that reads them
+	opened bool        // the watcher shows the training
+	data   *treeData   // what is made of them: attempts share it
+	series *treeSeries // of its checkpoints, once it looked for some
+
 	traffic []boosting.Traffic // with servers, of one task, once the trees are there
 }
 
@@ -122,28 +127,35 @@ type treeData struct {
 }
 
 // grow grows the trees, by tasks on the cluster (nil: one of its own) if they are to meet there, saves them at the path, if there is one,
-// and tells what came out. w may be nil.
-func (p *plan) grow(ctx context.Context, c *cluster, tasks []int, path string, w *watcher) (*train.Report, error) {
+// and tells what came out. w may be nil. It may be called again after an attempt that failed: it goes on from the last checkpoint then.
+func (p *plan) grow(ctx context.Context, c *cluster, tasks []int, path string, w *watcher) (_ *train.Report, err error) {
+	defer func() { p.forest.series.end(ctx, err) }()
 	if p.later != nil {
-		return p.growTogether(ctx, c, tasks, path, w, nil)
+		return p.growTogether(ctx, c, tasks, path, w)
 	}
 	if path != "" {
 		if err := p.tryTrees(ctx, path); err != nil {
 			return nil, err
 		}
 	}
-	of, err := p.treeData(ctx, w)
-	if err != nil {
-		return nil, err
+	f := p.forest
+	if f.data == nil {
+		if f.data, err = p.treeData(ctx, w); err != nil {
+			return nil, err
+		}
 	}
+	of := f.data
 	if p.together() {
 		if c, err = embed(ctx, p.servers, p.over(), p.bucket()); err != nil {
 			return nil, err
 		}
 		defer c.stop()
-		return p.growTogether(ctx, c, tasks, path, w, of)
+		return p.growTogether(ctx, c, tasks, path, w)
 	}
-	f := p.forest
+	from, err := p.beginSeries(ctx, of, w)
+	if err != nil {
+		return nil, err
+	}
 	rows := w.watched(of.learn)
 	binned, err := of.layout.Code(ctx, rows, of.held, 0, p.rows, runtime.GOMAXPROCS(0))
 	rows.bar.end()
@@ -151,6 +163,8 @@ func (p *plan) grow(ctx context.Context, c *cluster, tasks []int, path string, w
 		return nil, err
 	}
 	g := p.newTreeRun(of.labels, p.rows, w)
+	g.series = f.series
+	g.goOn(from)
 	e, err := gbdt.Train(ctx, binned, of.labels, f.Config, g.options(ctx))
 	if err != nil {
 		return nil, err

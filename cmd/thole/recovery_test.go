@@ -153,6 +153,13 @@ func TestKilled(t *testing.T) {
 			if err := diff.Run(); err != nil {
 				t.Errorf("the model differs: %v: %s%s", err, &diff.out, &diff.err)
 			}
+			for i := range c.workers { // as if they had been killed after the model was saved: they save it once more
+				c.worker(i)
+			}
+			c.end()
+			if other := newProcess(t, dir, "diff", "alone", "kept"); other.Run() != nil {
+				t.Errorf("the model that was saved again differs: %s%s", &other.out, &other.err)
+			}
 			for i, w := range c.workers {
 				t.Logf("worker %d:\n%s", i, &w.err)
 			}

@@ -104,6 +104,9 @@ func (e every) due(at train.Place, last int, since time.Duration) bool {
 // checkLasting checks what the user said of states.
 func (j *job) checkLasting() (err error) {
 	if j.resume == resumeAuto {
+		if j.checkpoint == "" {
+			return fmt.Errorf("--resume %s without --checkpoint, want both: it goes on from the last checkpoint there", resumeAuto)
+		}
 		j.resume = ""
 	}
 	if j.every, err = parseEvery(j.everyText); err != nil {
@@ -114,7 +117,7 @@ func (j *job) checkLasting() (err error) {
 		return fmt.Errorf("--checkpoint-every %s without --checkpoint, want the folder where checkpoints are written", j.everyText)
 	case j.checkpoint != "" && j.keepCheckpoints < 1:
 		return fmt.Errorf("--keep %d, want 1 checkpoint or more", j.keepCheckpoints)
-	case j.resumes() && j.load+j.loadState != "":
+	case j.resumes() && j.load+j.loadState != "" && !j.byTrees():
 		return fmt.Errorf("--resume and --load, want one of them: a checkpoint has the weights, too")
 	case j.loadState != "" && (j.load == "" || j.freshState):
 		return fmt.Errorf("--load-state without --load, or with --fresh-state: it is what rules kept beside the weights of a model")
@@ -131,6 +134,9 @@ func (l *lasting) resumes() bool { return l.resume != "" && l.resume != resumeNe
 
 // statesHere finds the states of a training whose servers are in this process, and refuses to write over any.
 func (p *plan) statesHere(ctx context.Context, model string) error {
+	if err := noTrees(ctx, p.checkpoint, p.resume); err != nil {
+		return err
+	}
 	files := blob.Files{}
 	there := func(path string) (bool, error) {
 		found, err := files.List(ctx, inBucket(path))

@@ -32,7 +32,7 @@ func serverCommand(e *env) *cobra.Command {
 Models are saved and loaded below the folder --store; all servers of a job need the same one.
 
 With --log FOLDER the server keeps a log there of each change that its jobs make, and acknowledges none that is not on disk. Started again
-with the same --listen and --log it is where it died: the workers reach it again within their --retry, and nobody goes back to a checkpoint.`,
+with the same --listen and --log it is where it died: workers reach it again within their --retry, and nobody goes back to a checkpoint.`,
 		Example: "  thole server --listen 127.0.0.1:7001 --store /data/models\n  thole server --listen unix:/run/thole.sock\n" +
 			"  thole server --listen 127.0.0.1:7001 --store /data/models --log /data/log\n" +
 			"  thole server --listen :7001 --tls-cert cert.pem --tls-key key.pem --tokens tokens --admin 127.0.0.1:9001",

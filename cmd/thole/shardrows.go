@@ -100,23 +100,32 @@ func (g *treeTasks) learned() taskRows {
 func (g *treeTasks) read(ctx context.Context, client *ps.Client) (err error) {
 	p := g.p
 	if g.of == nil {
-		if err := p.later(ctx); err != nil {
-			return err
-		}
-		if g.w != nil {
-			if err := g.w.open(p, g.tasks); err != nil {
+		if !p.forest.read {
+			if err := p.later(ctx); err != nil {
 				return err
 			}
+			p.forest.read = true
+		}
+		if err := g.open(); err != nil {
+			return err
 		}
 		if g.of, err = p.treeData(ctx, g.w); err != nil {
 			return err
 		}
+		p.forest.data = g.of
+	}
+	if g.from, err = p.beginSeries(ctx, g.of, g.w); err != nil {
+		return err
 	}
 	setup, err := gbdt.NewSetup(g.of.layout, g.of.labels, p.forest.Config, p.forest.from)
 	if err != nil {
 		return err
 	}
-	if g.scatter = &(boosting.Scatter{Setup: setup}); g.path != "" && p.atServers {
+	g.scatter = &boosting.Scatter{Setup: setup}
+	if g.from != nil {
+		g.scatter.Grown = g.from.grown
+	}
+	if g.path != "" && p.atServers {
 		if err := p.rehearseTrees(ctx, client, g.path); err != nil {
 			return err
 		}
@@ -240,13 +249,21 @@ func (g *treeTasks) await(ctx context.Context, client *ps.Client, w *boosting.Wo
 	if err := g.p.adoptSetup(g.scatter.Setup); err != nil {
 		return err
 	}
-	if g.w != nil {
-		if err := g.w.open(g.p, g.tasks); err != nil {
-			return err
-		}
+	if err := g.open(); err != nil {
+		return err
 	}
 	close(g.known)
 	return nil
+}
+
+// open begins to show the training, in the first attempt that comes so far.
+func (g *treeTasks) open() error {
+	f := g.p.forest
+	if g.w == nil || f.opened {
+		return nil
+	}
+	f.opened = true
+	return g.w.open(g.p, g.tasks)
 }
 
 // adoptSetup takes what the process of task 0 has found by the examples.

@@ -17,9 +17,9 @@ func (p *plan) networkSum() uint32 {
 // summary is what all workers of a job must agree on, as words "name=value". The path of the model may be missing where the
 // first task is not.
 func (p *plan) summary() string {
-	epochs := p.epochs
-	if p.forest != nil { // whose name is trees
-		epochs = 0
+	epochs, resume := p.epochs, p.resume
+	if p.forest != nil { // whose name is trees, and which task 0 alone goes on from
+		epochs, resume = 0, ""
 	}
 	return fmt.Sprintf("algo=%s loss=%s/%v size=%v compat=%v rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d "+
 		"batch=%d seed=%d in-order=%v tolerance=%g init=%s/%g sparse=%v keep=%d/%d/%d/%d storage=%s partitioner=%s load=%s "+
@@ -29,7 +29,7 @@ func (p *plan) summary() string {
 		epochs, p.batch, p.seed, p.inOrder, p.tolerance, p.initKind, p.initScale, p.sparse, p.keep.AdmitAfter, p.keep.ForgetAfter,
 		p.keep.ExpireAfter, p.keep.MaxBytes, p.storage, p.partitioner, url.PathEscape(p.load), p.examplesText(),
 		url.PathEscape(p.model), p.networkSum(), p.posNeg, p.clip, p.patience, p.by, p.mode, p.delta,
-		url.PathEscape(p.loadState), url.PathEscape(p.resume), url.PathEscape(p.rulesText()),
+		url.PathEscape(p.loadState), url.PathEscape(resume), url.PathEscape(p.rulesText()),
 		url.PathEscape(p.classWeights), p.positiveWeight, p.negatives, url.PathEscape(fmt.Sprint(p.l1Of)),
 		url.PathEscape(fmt.Sprint(p.l2Of)), p.window, p.treesText())
 }

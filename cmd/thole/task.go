@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,9 +50,17 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (*ps.Client, error) {
 	o.Network, o.Servers, o.Job, o.Tasks = c.net, c.addrs, p.name, p.tasks
 	o.NonFinite, o.Retry, o.Attempt = p.nonFinite, p.retry, p.attempt
+	if p.attempt > 0 && p.forest == nil { // trees begin again
+		o.Replace, o.Grace = true, p.patienceFor()
+	}
+	var client *ps.Client
 	o.Lost = func(err error) {
 		if w != nil {
-			w.bar.line("%v; trying again for %v", err, p.retry)
+			retry := p.retry
+			if client != nil {
+				retry = client.Retry()
+			}
+			w.bar.line("%v; trying again for %v", err, retry)
 		}
 	}
 	o.Waiting = func(text string) {
@@ -65,7 +72,8 @@ func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (
 	if o.Funcs, err = psf.NewTable(functions(), nil); err != nil {
 		return nil, err
 	}
-	return ps.Dial(ctx, o)
+	client, err = ps.Dial(ctx, o)
+	return client, err
 }
 
 // task makes one task of those of the worker process, which o says; w may be nil.
@@ -88,6 +96,11 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 		events = w.event
 	}
 	kept := p.newCheckpoints(client, p.files(model), task, w)
+	if kept != nil && client.Replaces() {
+		if err := kept.goOnWith(ctx); err != nil {
+			return nil, err
+		}
+	}
 	start := time.Now()
 	report, err = train.Run(ctx, client, train.Options{
 		Model: model, Data: p.mineOf.Data, Valid: p.mineOf.Valid, Own: p.mineOf.Own, Sets: p.sets, Window: p.window,
@@ -105,7 +118,7 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 			return err
 		},
 		Prepare: p.prepare(client, model, kept), Resume: p.goesOn(), Anew: p.loadState != "" && p.ends,
-		Lasting: p.checkpoint != "", Save: p.saves(kept),
+		Replaces: client.Replaces(), Lasting: p.checkpoint != "", Save: p.saves(kept),
 	})
 	if err != nil {
 		return nil, err
@@ -120,12 +133,31 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 			return nil, err
 		}
 	}
-	return report, client.Leave(ctx)
+	return report, p.depart(ctx, client)
+}
+
+// depart ends a task. In a job with attempts nobody leaves before the model is saved: if a server is lost until then, another attempt needs
+// all tasks. After that there is nothing to come back for.
+func (p *plan) depart(ctx context.Context, client *ps.Client) error {
+	if p.attempt == 0 || p.forest != nil {
+		return client.Leave(ctx)
+	}
+	client.SetRetry(p.patienceFor()) // who gives up now may find nobody to begin another attempt with
+	if err := client.Clock(ctx, 0, 0); err != nil {
+		return err
+	}
+	if err := client.Barrier(ctx); err != nil {
+		return err
+	}
+	if err := client.Leave(ctx); err != nil && !ps.Recoverable(err) {
+		return err
+	}
+	return nil
 }
 
 // release ends the connections of a task. One that failed by itself says so: then it is no use to wait for it.
 func (p *plan) release(ctx context.Context, client *ps.Client, err error) {
-	if err != nil && ctx.Err() == nil && p.checkpoint != "" && !ps.Recoverable(err) && !errors.Is(err, errDamaged) {
+	if err != nil && ctx.Err() == nil && p.checkpoint != "" && !again(err) {
 		_ = client.Quit(err) // which the caller tells
 		return
 	}
@@ -143,6 +175,9 @@ func (p *plan) loadWeights(ctx context.Context, client *ps.Client, model *graph.
 
 func (p *plan) saving(model *graph.Model, path string) ps.SaveOptions {
 	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force, Files: p.files(model)}
+	if p.attempt > 0 { // a process that was killed after it had saved comes back
+		o.Same = jobFileName
+	}
 	for _, m := range model.Params() {
 		o.Matrices = append(o.Matrices, m.Name)
 	}

@@ -27,7 +27,7 @@ type taskCheckpoints struct {
 	now    func() time.Time
 
 	moment state.Moment      // of this attempt
-	kept   []state.Entry     // of this training, the oldest first
+	kept   []state.Entry     // that this attempt wrote, the oldest first: later ones may be based on them
 	names  []string          // of all of trainings in the folder that was listed last
 	going  *ps.Checkpointing // nil: none is being written
 	to     string            // the path of that,
@@ -72,9 +72,8 @@ func (s *taskCheckpoints) bringBack(ctx context.Context) (bool, error) {
 			return same, err
 		}
 	}
-	s.moment.Run = rand.Text()
-	if !p.resumes() {
-		return false, nil
+	if err := s.begins(ctx); err != nil || !p.resumes() {
+		return false, err
 	}
 	at := p.there(p.resume)
 	all, err := s.list(ctx, at)
@@ -95,6 +94,38 @@ func (s *taskCheckpoints) bringBack(ctx context.Context) (bool, error) {
 		err = fmt.Errorf("--resume %s: there is no checkpoint to go on from", p.resume)
 	}
 	return same, err
+}
+
+// begins gives the training an identity: that of an attempt of it which ended before its first checkpoint, if that has kept the state of
+// its best epoch, which this one will replace; else a new one.
+func (s *taskCheckpoints) begins(ctx context.Context) error {
+	s.moment.Run = rand.Text()
+	if s.p.checkpoint == "" {
+		return nil
+	}
+	all, err := s.listAll(ctx, s.folder())
+	for _, e := range all {
+		if e.Err == nil && !e.Stepped() && e.Ours() && e.Head.Moment.Digest == s.moment.Digest {
+			s.moment.Run = e.Head.Moment.Run
+		}
+	}
+	return err
+}
+
+// goOnWith goes on with the checkpoints of a task that went away, in whose place this one is.
+func (s *taskCheckpoints) goOnWith(ctx context.Context) error {
+	all, err := s.list(ctx, s.folder())
+	if err != nil {
+		return err
+	}
+	s.moment.Run = rand.Text()
+	for _, e := range all {
+		if e.Err == nil && e.Head.Moment.Digest == s.moment.Digest {
+			s.moment.Run, s.step = e.Head.Moment.Run, placeOf(&e.Head.Moment).Made()
+		}
+	}
+	s.say("goes on in the place of a process that was lost")
+	return nil
 }
 
 // list is the checkpoints in a folder of the servers' bucket that are named by their steps.
@@ -154,7 +185,7 @@ func (s *taskCheckpoints) last(ctx context.Context, folder string, all []state.E
 		return false, s.clear(ctx, folder, all)
 	}
 	amid := 0
-	for i, e := range slices.Backward(all) {
+	for _, e := range slices.Backward(all) {
 		if e.Err == nil && e.Head.Moment.Tasks != p.tasks && e.Head.Moment.Step != e.Head.Moment.Steps {
 			amid++
 			continue
@@ -163,7 +194,6 @@ func (s *taskCheckpoints) last(ctx context.Context, folder string, all []state.E
 			if err := s.restore(ctx, folder, e); err != nil {
 				return false, err
 			}
-			s.took(all[:i+1])
 			return true, nil
 		}
 		if p.damaged[e.Path] == nil {
@@ -208,18 +238,11 @@ func (s *taskCheckpoints) restore(ctx context.Context, folder string, e state.En
 		return err
 	}
 	if e.Head != nil {
-		s.moment.Run = e.Head.Moment.Run
 		at := e.Head.Moment
+		s.moment.Run, s.step = at.Run, placeOf(&at).Made()
 		s.say("goes on from %s, of epoch %d, step %d of %d", path.Join(folder, e.Name), at.Epoch, at.Step, at.Steps)
 	}
 	return nil
-}
-
-// took notes what is there of this training when its last checkpoint was restored.
-func (s *taskCheckpoints) took(all []state.Entry) {
-	at := all[len(all)-1].Head.Moment
-	s.kept = slices.DeleteFunc(slices.Clone(all), func(e state.Entry) bool { return e.Err != nil || e.Head.Moment.Run != at.Run })
-	s.step = placeOf(&at).Made()
 }
 
 // save begins a checkpoint when it is time, and goes on with the one that is being written: it is what train.Options.Save does.

@@ -78,6 +78,7 @@ classifiers learn by adagrad. The job, its progress and how it ended are kept in
   thole train --algo gbdt --data loans.csv --label-column defaulted --holdout 0.1 --trees 200 --depth 6 --model out/trees
   thole train --algo gbdt --data loans.csv --label-column defaulted --boosting dart --drop-rate 0.1 --model out/dart
   thole train --algo gbdt --data loans.csv --label-column defaulted --start-scores loans.start --model out/more
+  thole train --algo gbdt --data loans.csv --label-column defaulted --trees 300 --checkpoint out/ck --model out/grown
   thole train --data train.libsvm --validate test.libsvm --rule ftrl --hyper l1=1 --log run.jsonl
   thole train --data days --data 'test-*.libsvm' --model out/all --to npz
   thole train --data train.libsvm --algo svm --dry-run
@@ -228,11 +229,11 @@ func (p *plan) runWatched(ctx context.Context, c *cluster, tasks []int, path str
 			return nil, err
 		}
 	}
+	once := p.run
 	if p.forest != nil {
-		report, err = p.grow(ctx, c, tasks, path, w)
-	} else {
-		report, err = p.attempts(ctx, c, tasks, path, w)
+		once = p.grow
 	}
+	report, err = p.attempts(ctx, w, func() (*train.Report, error) { return once(ctx, c, tasks, path, w) })
 	w.bar.end()
 	if errors.Is(err, graph.ErrDiverged) {
 		return nil, fmt.Errorf("%w (--rate %s in place of %g)", err, p.lower(), p.rate)

@@ -30,6 +30,8 @@ type treeRun struct {
 	race    float64 // best value of held-out examples
 	last    *gbdt.Progress
 	start   time.Time
+	series  *treeSeries // checkpoints that the task writes; nil: none
+	grown   *gbdt.Grown // to go on from; nil: nothing
 }
 
 // newTreeRun is the training by a task that has so many examples to learn from, of which the first labels are.
@@ -43,7 +45,39 @@ func (p *plan) newTreeRun(y *gbdt.Labels, n int, w *watcher) *treeRun {
 
 // options are those of the training.
 func (g *treeRun) options(ctx context.Context) gbdt.Options {
-	return gbdt.Options{From: g.p.forest.from, Each: func(now *gbdt.Progress) (float64, error) { return g.each(ctx, now) }}
+	return gbdt.Options{From: g.p.forest.from, Grown: g.grown, Back: g.back,
+		Each: func(now *gbdt.Progress) (float64, error) { return g.each(ctx, now) }}
+}
+
+// goOn has the training go on from a checkpoint; nil: from nothing.
+func (g *treeRun) goOn(from *treeCheckpoint) {
+	if from != nil {
+		g.grown, g.report.Losses = from.grown, gbdt.FromNumbers(from.Losses)
+	}
+}
+
+// back tells of the iterations that were made before, which are there again.
+func (g *treeRun) back(now *gbdt.Progress) {
+	g.report.Epochs, g.last = now.Iteration, now
+	for i, value := range g.grown.Values {
+		if value < g.race {
+			g.race, g.report.Best = value, i+1
+		}
+	}
+	if g.w != nil {
+		if g.w.best = g.race; g.p.largest() {
+			g.w.best = -g.race
+		}
+	}
+	g.start = time.Now()
+}
+
+// before is how many iterations were made before.
+func (g *treeRun) before() int {
+	if g.grown == nil {
+		return 0
+	}
+	return len(g.grown.Values)
 }
 
 // each tells of an iteration.
@@ -64,8 +98,9 @@ func (g *treeRun) each(ctx context.Context, now *gbdt.Progress) (float64, error)
 			}
 		}
 	}
+	keep := g.series.due(now.Iteration, g.isLast(now.Iteration, value))
 	if g.workers != nil {
-		if loss, value, err = g.agree(ctx, loss, weight, value); err != nil {
+		if loss, value, keep, err = g.agree(ctx, loss, weight, value, keep); err != nil {
 			return value, err
 		}
 	}
@@ -73,16 +108,39 @@ func (g *treeRun) each(ctx context.Context, now *gbdt.Progress) (float64, error)
 		g.race, g.report.Best = value, now.Iteration
 	}
 	g.report.Losses = append(g.report.Losses, loss)
-	passed := time.Since(g.start)
-	ev := train.Event{Epoch: now.Iteration, Epochs: p.forest.Trees, Rows: int64(now.Iteration) * int64(p.rows),
-		Total: int64(p.forest.Trees) * int64(p.rows), Loss: loss, Done: true, Last: now.Iteration == p.forest.Trees,
-		RowsPerSecond: float64(now.Iteration) * float64(p.rows) / passed.Seconds(),
-		Left:          passed / time.Duration(now.Iteration) * time.Duration(p.forest.Trees-now.Iteration)}
-	ev.Valid, ev.Best = held, g.report.Best
-	if g.w != nil {
-		g.w.event(ev)
+	if keep {
+		grown, err := now.Grown(ctx, value)
+		if err != nil {
+			return value, err
+		}
+		if g.series != nil {
+			g.series.write(ctx, grown, g.report.Losses)
+		}
 	}
+	g.tell(now, loss, held)
 	return value, nil
+}
+
+// isLast reports whether no iteration comes after the one of the value.
+func (g *treeRun) isLast(iteration int, value float64) bool {
+	best := g.report.Best
+	if value < g.race {
+		best = iteration
+	}
+	return iteration == g.p.forest.Trees || g.p.patience > 0 && best > 0 && iteration-best >= g.p.patience
+}
+
+// tell tells who watches of an iteration; of held-out examples it has the metrics.
+func (g *treeRun) tell(now *gbdt.Progress, loss float64, held train.Metrics) {
+	if g.w == nil {
+		return
+	}
+	n, made, rows := g.p.forest.Trees, now.Iteration-g.before(), int64(g.p.rows)
+	passed := time.Since(g.start)
+	g.w.event(train.Event{Epoch: now.Iteration, Epochs: n, Rows: int64(now.Iteration) * rows,
+		Total: int64(n) * rows, Loss: loss, Done: true, Last: now.Iteration == n,
+		RowsPerSecond: float64(made) * float64(rows) / passed.Seconds(),
+		Left:          passed / time.Duration(made) * time.Duration(n-now.Iteration), Valid: held, Best: g.report.Best})
 }
 
 // measure measures the held-out examples, of several sets the first one, and gives the value of which less is better.
@@ -107,11 +165,14 @@ func (g *treeRun) measure(now *gbdt.Progress) (m train.Metrics, value float64, e
 	if math.IsNaN(value) {
 		return nil, 0, fmt.Errorf("%s of the held-out examples is not a number, want another --early-stop-metric", cmp.Or(p.by, m[0].Name))
 	}
-	if p.mode == "max" || p.mode == "" && train.Larger(p.by) {
+	if p.largest() {
 		value = -value
 	}
 	return m, value, nil
 }
+
+// largest reports whether the largest value of held-out examples is the best.
+func (p *plan) largest() bool { return p.mode == "max" || p.mode == "" && train.Larger(p.by) }
 
 // more are the metrics that the user asks for beside the usual ones.
 func (p *plan) more() []string {

@@ -16,8 +16,8 @@ import (
 	"thole.example/tree"
 )
 
-// treeReader shows trees as the model that they are saved as.
-func (p *plan) treeReader(e *tree.Ensemble) (format.Reader, error) {
+// treeFiles are the files beside the matrices of trees, but for trees.json.
+func (p *plan) treeFiles() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	if p.settings != nil {
 		files[jobFileName] = p.settings
@@ -28,6 +28,15 @@ func (p *plan) treeReader(e *tree.Ensemble) (format.Reader, error) {
 			return nil, err
 		}
 		files[feature.FileName] = text
+	}
+	return files, nil
+}
+
+// treeReader shows trees as the model that they are saved as.
+func (p *plan) treeReader(e *tree.Ensemble) (format.Reader, error) {
+	files, err := p.treeFiles()
+	if err != nil {
+		return nil, err
 	}
 	return trees.NewReader(e, files)
 }

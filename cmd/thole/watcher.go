@@ -30,6 +30,7 @@ type watcher struct {
 
 	why       string                            // it was said that another attempt begins
 	told      int                               // epochs that were told of
+	anew      bool                              // an attempt begins
 	nonFinite int64                             // parts of gradients that were, as the servers say
 	shown     func(train.Metrics) train.Metrics // of the held-out examples
 	atMost    string                            // said after the time left where training may end before
@@ -97,6 +98,10 @@ func (w *watcher) begin(p *plan) error {
 }
 
 func (w *watcher) event(ev train.Event) {
+	if w.anew { // what was made before says nothing about the speed
+		w.anew, w.bar.done = false, ev.Rows
+		w.bar.restart()
+	}
 	set := func() {
 		w.bar.set(ev.Rows, fmt.Sprintf("%s %d/%d  loss %.5f%s", w.round, ev.Epoch, ev.Epochs, ev.Loss, w.held))
 	}
@@ -124,7 +129,11 @@ func (w *watcher) event(ev train.Event) {
 		if !ev.Last {
 			left = fmt.Sprintf("  %v left%s", ev.Left.Round(time.Second), w.atMost)
 		}
-		w.bar.line("%s %d/%d  loss %.5f%s  %.0f rows/s%s", w.round, ev.Epoch, ev.Epochs, ev.Loss, valid, ev.RowsPerSecond, left)
+		speed := ""
+		if ev.RowsPerSecond > 0 { // of an epoch that was made before there is none
+			speed = fmt.Sprintf("  %.0f rows/s", ev.RowsPerSecond)
+		}
+		w.bar.line("%s %d/%d  loss %.5f%s%s%s", w.round, ev.Epoch, ev.Epochs, ev.Loss, valid, speed, left)
 	}
 	w.write(runlog.Epoch{
 		Epoch: ev.Epoch, Loss: runlog.Number(ev.Loss), Rows: ev.Rows, RowsPerSecond: runlog.Number(ev.RowsPerSecond),

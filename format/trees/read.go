@@ -87,18 +87,26 @@ func Read(ctx context.Context, r format.Reader) (*tree.Ensemble, error) {
 	})
 }
 
+// absentLimit is how many cells a matrix has at most of which not all are stored, as they are 0: memory for others is as large as the file.
+const absentLimit = 1 << 22
+
 // whole puts the blocks of a matrix together.
 func whole(m *matrix.Meta, blocks iter.Seq2[matrix.Block, error]) (matrix.Block, error) {
 	var all []matrix.Block
-	cells := int64(0)
+	cells, stored := int64(0), int64(0)
 	for b, err := range blocks {
 		if err != nil {
 			return matrix.Block{}, err
 		}
-		all, cells = append(all, b), cells+int64(b.Data.NNZ())
+		n, _ := b.At.Cells() // also where nothing is stored, as all are 0
+		all, cells, stored = append(all, b), cells+n, stored+int64(b.Data.NNZ())
 	}
 	if want, ok := m.Rect().Cells(); !ok || cells != want {
 		return matrix.Block{}, fmt.Errorf("matrix %q: %d cells, want all %d x %d: %w", m.Name, cells, m.Rows, m.Cols, format.ErrCorrupt)
+	}
+	if stored < cells && cells > absentLimit {
+		return matrix.Block{}, fmt.Errorf("matrix %q: %d of %d cells are stored, want all of more than %d: %w", m.Name, stored, cells,
+			absentLimit, format.ErrLimit)
 	}
 	if len(all) == 1 {
 		return all[0].ToDense(), nil

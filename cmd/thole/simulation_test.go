@@ -1,0 +1,433 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"thole.example/blob"
+	"thole.example/optim"
+	"thole.example/psf"
+	"thole.example/rpc"
+	"thole.example/rpc/mem"
+	"thole.example/server"
+	"thole.example/state"
+)
+
+// sim is a job whose servers and workers are started again whenever they are killed, as a supervisor does, in a synctest bubble.
+type sim struct {
+	t      *testing.T
+	drawn  *simJob
+	net    *simNet
+	store  *simStore
+	ending sync.WaitGroup        // what brings processes back
+	seen   map[string]blob.State // of the checkpoints that were read
+
+	mu      sync.Mutex
+	servers []*simServing
+	workers []*simWorking
+	over    chan struct{} // closed when all workers have ended
+	count   simCount
+}
+
+// simCount is what happened.
+type simCount struct{ kills, blocks, attempts, replaced, checkpoints, torn, failed, stayed, behind int }
+
+func (c *simCount) add(o simCount) {
+	c.kills += o.kills
+	c.blocks += o.blocks
+	c.attempts += o.attempts
+	c.replaced += o.replaced
+	c.checkpoints += o.checkpoints
+	c.torn += o.torn
+	c.failed += o.failed
+	c.stayed += o.stayed
+	c.behind += o.behind
+}
+
+// simServing is a server process.
+type simServing struct {
+	disk *simDisk
+	l    rpc.Listener
+	stop context.CancelFunc
+}
+
+// simWorking is a worker process.
+type simWorking struct {
+	way    *simWay
+	cancel context.CancelCauseFunc
+	killed bool // nobody looks at what comes of it
+	ended  bool
+	err    error
+	out    bytes.Buffer
+	said   simLines
+}
+
+// simLines is what a process says, by many goroutines.
+type simLines struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (l *simLines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Buffer.Write(p)
+}
+
+// replacing counts what servers log of tasks that go on in the place of others.
+type replacing struct {
+	slog.Handler
+	s *sim
+}
+
+func (r replacing) Enabled(context.Context, slog.Level) bool { return true }
+
+func (r replacing) Handle(_ context.Context, rec slog.Record) error {
+	if strings.Contains(rec.Message, "goes on in the place of") {
+		r.s.mu.Lock()
+		r.s.count.replaced++
+		r.s.mu.Unlock()
+	}
+	return nil
+}
+
+// startServer starts a server process at its address.
+func (s *sim) startServer(i int) {
+	funcs, err := psf.NewTable(functions(), optim.Rules())
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	name := fmt.Sprint("s", i)
+	v := &simServing{disk: &simDisk{simStore: s.store, name: name}}
+	var ctx context.Context
+	ctx, v.stop = context.WithCancel(context.Background())
+	serving := &server.Server{Funcs: funcs, Codecs: codecs(), Bucket: v.disk, Log: slog.New(replacing{slog.DiscardHandler, s})}
+	s.net.mu.Lock()
+	s.net.servers[name] = &simServer{name: name}
+	s.net.mu.Unlock()
+	if v.l, err = s.net.Listen(ctx, name, serving); err != nil {
+		s.t.Error(err)
+		return
+	}
+	go serving.Relieve(ctx)
+	s.mu.Lock()
+	s.servers[i] = v
+	s.mu.Unlock()
+}
+
+// killServer ends a server process; false if it is not there.
+func (s *sim) killServer(i int) bool {
+	s.mu.Lock()
+	v := s.servers[i]
+	s.servers[i] = nil
+	s.mu.Unlock()
+	if v == nil {
+		return false
+	}
+	s.net.free(v.disk.name)
+	s.store.mu.Lock()
+	v.disk.dead = true
+	s.store.mu.Unlock()
+	_ = v.l.Close()
+	v.stop()
+	return true
+}
+
+// startWorker starts a worker process with its command line.
+func (s *sim) startWorker(i int) {
+	w := &simWorking{way: &simWay{simNet: s.net, name: fmt.Sprint("w", i)}}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	w.cancel = cancel
+	s.mu.Lock()
+	s.workers[i] = w
+	s.mu.Unlock()
+	go func() {
+		err := s.work(ctx, w, i)
+		cancel(nil)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		w.ended, w.err = true, err
+		if w.killed {
+			return
+		}
+		for _, w := range s.workers {
+			if !w.ended || w.killed {
+				return
+			}
+		}
+		close(s.over)
+	}()
+}
+
+// work is what a worker process does.
+func (s *sim) work(ctx context.Context, w *simWorking, i int) error {
+	e := &env{in: strings.NewReader(""), out: &w.out, err: &w.said}
+	j := &job{name: "job", wait: simWait, retry: defaultRetry}
+	c := &cobra.Command{Use: "worker"}
+	j.flags(c)
+	if err := c.ParseFlags(s.drawn.args); err != nil {
+		return err
+	}
+	var tasks []int
+	for task := i; task < s.drawn.tasks; task += s.drawn.workers {
+		tasks = append(tasks, task)
+	}
+	j.atServers, j.elsewhere = true, tasks[0] > 0
+	p, err := j.choose(ctx)
+	if err == nil {
+		err = p.read(ctx, e)
+	}
+	if err != nil {
+		return err
+	}
+	watch, err := newWatcher(ctx, e, "", false)
+	if err != nil {
+		return err
+	}
+	p.moment = p.momentThere()
+	cl := &cluster{net: w.way, addrs: s.drawn.addrs()}
+	return p.runAndTell(ctx, e, cl, tasks, j.there(j.model), watch)
+}
+
+// killWorker ends a worker process, without a word to the servers; false if it is not there any more.
+func (s *sim) killWorker(i int) bool {
+	s.mu.Lock()
+	w := s.workers[i]
+	if w.killed || w.ended {
+		s.mu.Unlock()
+		return false
+	}
+	w.killed = true
+	s.mu.Unlock()
+	s.net.free(w.way.name)
+	w.way.kill()
+	w.cancel(errSimKilled)
+	return true
+}
+
+// behind stands for what a worker prints that others did not wait for.
+const behind = "behind"
+
+// simWait is the --wait of the workers, and simLimit the time in which every job ends.
+const (
+	simWait  = 10 * time.Minute
+	simLimit = 2 * time.Hour
+)
+
+// run is the job, with all that happens to it. It answers with the model's objects and what the workers print.
+func (j *simJob) run(t *testing.T) (model map[string]string, told []string, count simCount) {
+	rnd := rand.New(rand.NewPCG(j.seed, 1))
+	s := &sim{t: t, drawn: j, servers: make([]*simServing, j.servers), workers: make([]*simWorking, j.workers), over: make(chan struct{}),
+		seen: map[string]blob.State{}}
+	s.store = &simStore{rnd: rand.New(rand.NewPCG(j.seed, 2)), next: map[string]chan struct{}{}}
+	s.net = &simNet{Network: mem.Network{Log: slog.New(slog.DiscardHandler)}, rnd: rnd, blocked: map[[2]string]time.Time{},
+		conns: map[*simConn]struct{}{}, servers: map[string]*simServer{}}
+	for i := range s.servers {
+		s.startServer(i)
+	}
+	for i := range s.workers {
+		s.workers[i] = &simWorking{}
+	}
+	for i := range s.workers {
+		s.startWorker(i)
+	}
+	s.ending.Go(s.look)
+	s.ending.Go(s.happen)
+	select {
+	case <-s.over:
+	case <-time.After(simLimit):
+		t.Errorf("it has not ended after %v", simLimit)
+		for i := range s.workers {
+			s.killWorker(i)
+		}
+		close(s.over)
+	}
+	s.ending.Wait()
+	time.Sleep(3 * time.Minute) // what goes on in the background
+	for i, w := range s.workers {
+		told = append(told, w.out.String())
+		switch {
+		case w.err == nil:
+		case i > 0 && s.workers[0].err == nil && strings.Contains(w.err.Error(), " did not join within "):
+			// It was lost after its last step and came back when the others had ended, with the model saved. Nobody can tell it so.
+			s.count.behind++
+			told[i] = behind
+		default:
+			t.Errorf("worker %d: %v; it said:\n%s", i, w.err, &w.said)
+		}
+	}
+	s.checkFolder(true)
+	model = s.model()
+	for i := range s.servers {
+		s.killServer(i)
+	}
+	for _, text := range s.net.stale {
+		t.Error(text)
+	}
+	s.count.attempts, s.count.torn = s.net.highest, s.store.tears
+	s.count.checkpoints = s.net.ops[rpc.OpCommit]
+	time.Sleep(3 * time.Hour) // nobody is waited for any more
+	return model, told, s.count
+}
+
+// model is the objects of the saved model.
+func (s *sim) model() map[string]string {
+	ctx, all := s.t.Context(), map[string]string{}
+	objects, err := s.store.Mem.List(ctx, "model")
+	if err != nil {
+		s.t.Error(err)
+	}
+	for _, o := range objects {
+		data, err := blob.ReadAll(ctx, &s.store.Mem, o.Name, 1<<30)
+		if err != nil {
+			s.t.Error(err)
+		}
+		all[o.Name] = string(data)
+	}
+	if len(all) == 0 {
+		s.t.Error("no model was saved")
+	}
+	return all
+}
+
+// look looks at the folder of checkpoints again and again, until the job has ended.
+func (s *sim) look() {
+	for {
+		select {
+		case <-s.over:
+			return
+		case <-time.After(700 * time.Millisecond):
+			s.checkFolder(false)
+		}
+	}
+}
+
+// checkFolder wants each checkpoint that is listed to be whole and, in the end, no more of them than there may be.
+func (s *sim) checkFolder(end bool) {
+	ctx, bucket := s.t.Context(), &s.store.Mem
+	there, _ := bucket.State(ctx, "ck")
+	if there == s.seen[""] && !end {
+		return
+	}
+	s.seen[""] = there
+	all, err := state.List(ctx, bucket, "ck")
+	if err != nil {
+		s.t.Error(err)
+	}
+	n := 0
+	for _, e := range all {
+		before, _ := bucket.State(ctx, e.Path)
+		err := e.Err
+		if err == nil && (before != s.seen[e.Path] || end) {
+			s.seen[e.Path] = before
+			err = verifyChain(ctx, bucket, e.Path)
+		}
+		if now, _ := bucket.State(ctx, e.Path); err != nil && now == before && now != blob.Nothing {
+			s.t.Errorf("%s is listed, and %v", e.Path, err)
+		}
+		if e.Stepped() {
+			n++
+		}
+	}
+	if most := s.drawn.keep + state.ChainLimit; end && n > most {
+		s.t.Errorf("%d checkpoints stay, want at most %d", n, most)
+	}
+	if end {
+		s.count.stayed = n
+	}
+}
+
+func verifyChain(ctx context.Context, b blob.Bucket, at string) error {
+	chain, err := state.OpenChain(ctx, b, at)
+	for _, in := range chain {
+		err = errors.Join(err, in.Verify(ctx, nil))
+		in.Close()
+	}
+	return err
+}
+
+// happen makes the program happen, until the job has ended.
+func (s *sim) happen() {
+	for _, e := range s.drawn.program {
+		select {
+		case <-s.over:
+			return
+		case <-time.After(e.after):
+		}
+		if e.when != "" {
+			select {
+			case <-s.over:
+				return
+			case <-s.store.soon(e.when):
+			case <-time.After(time.Minute):
+			}
+		}
+		s.make(e)
+	}
+}
+
+func (s *sim) make(e simEvent) {
+	back := func(start func()) {
+		s.mu.Lock()
+		s.count.kills++
+		s.mu.Unlock()
+		s.ending.Go(func() {
+			time.Sleep(e.lasts)
+			start()
+		})
+	}
+	server, worker := fmt.Sprint("s", e.server), fmt.Sprint("w", e.worker)
+	switch e.what {
+	case simKillServer:
+		if s.killServer(e.server) {
+			back(func() { s.startServer(e.server) })
+		}
+		return
+	case simKillWorker:
+		if s.killWorker(e.worker) {
+			back(func() { s.startWorker(e.worker) })
+		}
+		return
+	case simFreezeServer:
+		s.net.block("", server, e.lasts)
+	case simFreezeWorker:
+		s.net.block(worker, "", e.lasts)
+	case simPart:
+		s.net.block(worker, server, e.lasts)
+	case simDiskFails:
+		s.store.mu.Lock()
+		s.store.fails = time.Now().Add(e.lasts)
+		s.store.mu.Unlock()
+		s.count.failed++
+		return
+	}
+	s.count.blocks++
+}
+
+// differences are the objects that differ.
+func differences(got, want map[string]string) (all []string) {
+	for name := range want {
+		if got[name] != want[name] {
+			all = append(all, name)
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}

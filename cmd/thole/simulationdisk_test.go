@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"thole.example/blob"
+	"thole.example/state"
+)
+
+// simStore is what all servers of a simulation keep their checkpoints in; what they do there takes time, and may fail.
+type simStore struct {
+	blob.Mem
+	mu    sync.Mutex
+	rnd   *rand.Rand
+	fails time.Time                // until then, by chance
+	next  map[string]chan struct{} // closed by the next operation of a kind
+	tears int                      // objects that were left half written
+}
+
+// simDisk is the store as a server process has it.
+type simDisk struct {
+	*simStore
+	name string
+	dead bool // nothing of the process comes there any more; under mu
+}
+
+const simWriting = 20 * time.Millisecond // the time of an operation, at most
+
+var errSimDisk = errors.New("the disk said no")
+
+// soon is closed when an operation of the kind begins.
+func (s *simStore) soon(kind string) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.next[kind] == nil {
+		s.next[kind] = make(chan struct{})
+	}
+	return s.next[kind]
+}
+
+// op takes the time of an operation; the error is why it is not made. Only the writing of checkpoints fails, as a training goes on
+// without them: what else cannot be read or written ends it, with its reason.
+func (d *simDisk) op(kind, name string) error {
+	d.mu.Lock()
+	if c := d.next[kind]; c != nil {
+		close(c)
+		delete(d.next, kind)
+	}
+	takes := time.Duration(d.rnd.Int64N(int64(simWriting)))
+	fails := time.Now().Before(d.fails) && d.rnd.IntN(4) == 0 && kind != "look" && kind != "restore" && strings.HasPrefix(name, "ck/") &&
+		!strings.Contains(name, state.BestName(0)[:5])
+	d.mu.Unlock()
+	time.Sleep(takes)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.dead {
+		return errSimKilled
+	}
+	if fails {
+		return errSimDisk
+	}
+	return nil
+}
+
+// over is the error of an operation that was made: of a process that was killed meanwhile.
+func (d *simDisk) over(err error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.dead {
+		return errSimKilled
+	}
+	return err
+}
+
+func (d *simDisk) Open(ctx context.Context, name string) (blob.Object, error) {
+	kind := "look"
+	if strings.Contains(name, "/server.") {
+		kind = "restore"
+	}
+	if err := d.op(kind, name); err != nil {
+		return nil, err
+	}
+	o, err := d.Mem.Open(ctx, name)
+	return o, d.over(err)
+}
+
+func (d *simDisk) List(ctx context.Context, tree string) ([]blob.Info, error) {
+	if err := d.op("look", tree); err != nil {
+		return nil, err
+	}
+	return d.Mem.List(ctx, tree)
+}
+
+func (d *simDisk) State(ctx context.Context, name string) (blob.State, error) {
+	if err := d.op("look", name); err != nil {
+		return blob.Nothing, err
+	}
+	return d.Mem.State(ctx, name)
+}
+
+func (d *simDisk) Remove(ctx context.Context, name string) error {
+	if err := d.op("remove", name); err != nil {
+		return err
+	}
+	return d.over(d.Mem.Remove(ctx, name))
+}
+
+func (d *simDisk) Publish(ctx context.Context, from, to string, over blob.State) error {
+	kind := "publish"
+	if to == "model" {
+		kind = "save"
+	}
+	if err := d.op(kind, to); err != nil {
+		return err
+	}
+	return d.over(d.Mem.Publish(ctx, from, to, over))
+}
+
+func (d *simDisk) Create(ctx context.Context, name string) (blob.Writer, error) {
+	if err := d.op("create", name); err != nil {
+		return nil, err
+	}
+	w, err := d.Mem.Create(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return &simWriter{Writer: w, disk: d, name: name}, nil
+}
+
+// simWriter is an object that is being written.
+type simWriter struct {
+	blob.Writer
+	disk *simDisk
+	name string
+	head []byte // half of what was written
+	torn bool
+}
+
+func (w *simWriter) Write(p []byte) (int, error) {
+	if err := w.op(); err != nil {
+		return 0, err
+	}
+	w.head = append(w.head, p[:len(p)/2]...)
+	return w.Writer.Write(p)
+}
+
+func (w *simWriter) Commit() error {
+	if err := w.op(); err != nil {
+		return err
+	}
+	return w.disk.over(w.Writer.Commit())
+}
+
+// op takes the time of an operation. A process that was killed may leave half of what is not published yet.
+func (w *simWriter) op() error {
+	err := w.disk.op("write", w.name)
+	if !errors.Is(err, errSimKilled) || w.torn || !strings.Contains(w.name, "_tmp.") {
+		return err
+	}
+	w.torn = true
+	w.disk.mu.Lock()
+	leaves := w.disk.rnd.IntN(2) == 0
+	if leaves {
+		w.disk.tears++
+	}
+	w.disk.mu.Unlock()
+	if leaves {
+		_ = blob.WriteAll(context.Background(), &w.disk.Mem, w.name, w.head)
+	}
+	return err
+}

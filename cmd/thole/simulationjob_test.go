@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// simJob is a job that a seed draws, and what happens to it.
+type simJob struct {
+	seed                          uint64
+	servers, workers, tasks, keep int
+	every, network                int // steps between checkpoints; of simNetworks
+	args                          []string
+	bits                          bool // it ends with the same bits whatever happens
+	program                       []simEvent
+}
+
+func (j *simJob) addrs() (all []string) {
+	for i := range j.servers {
+		all = append(all, fmt.Sprint("s", i))
+	}
+	return all
+}
+
+// calm is the job that nothing happens to.
+func (j *simJob) calm() *simJob {
+	calm := *j
+	calm.program, calm.servers = nil, 1
+	return &calm
+}
+
+// key is what the result depends on.
+func (j *simJob) key() string { return fmt.Sprint(j.tasks, " ", j.workers, " ", j.args) }
+
+// simNetworks are what is trained, on 200 examples.
+var simNetworks = [][]string{
+	{"--algo", "lr", "--epochs", "6", "--batch", "20"},
+	{"--algo", "fm", "--factors", "4", "--epochs", "4", "--batch", "25"},
+	{"--algo", "deepfm", "--factors", "4", "--hidden", "8", "--epochs", "3", "--batch", "25"},
+	{"--algo", "fm", "--factors", "4", "--epochs", "5", "--batch", "30", "--holdout", "0.2", "--early-stop", "2", "--sparse"},
+	{"--algo", "lr", "--epochs", "9", "--batch", "40", "--tolerance", "0.01"},
+}
+
+// newSimJob draws a job on the examples of a file.
+func newSimJob(seed uint64, data string) *simJob {
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	j := &simJob{seed: seed, servers: 1 + rnd.IntN(3), workers: 1 + rnd.IntN(3), keep: 1 + rnd.IntN(3)}
+	j.tasks = j.workers
+	if j.workers < 3 && rnd.IntN(3) == 0 {
+		j.tasks++ // a process has two
+	}
+	staleness := []int{0, 0, 0, 0, 2, -1}[rnd.IntN(6)]
+	j.bits = staleness == 0
+	j.every, j.network = 3+rnd.IntN(18), rnd.IntN(len(simNetworks))
+	j.settings(data, staleness)
+	for range 1 + rnd.IntN(7) {
+		j.program = append(j.program, j.event(rnd))
+	}
+	return j
+}
+
+// settings are what all workers are told.
+func (j *simJob) settings(data string, staleness int) {
+	j.args = append([]string{"--data", data, "--tasks", fmt.Sprint(j.tasks), "--staleness", fmt.Sprint(staleness), "--model", "model",
+		"--checkpoint", "ck", "--keep", fmt.Sprint(j.keep), "--checkpoint-every", fmt.Sprint(j.every)}, simNetworks[j.network]...)
+}
+
+func (j *simJob) String() string {
+	text := fmt.Sprintf("%d servers, %d workers with %d tasks: %s", j.servers, j.workers, j.tasks, strings.Join(j.args, " "))
+	for _, e := range j.program {
+		text += "\n\t" + e.String()
+	}
+	return text
+}
+
+// simEvent is what happens to a process, some time after the event before.
+type simEvent struct {
+	after          time.Duration
+	when           string // the disk is about to do that; "": at once
+	what           simKind
+	server, worker int
+	lasts          time.Duration
+}
+
+type simKind uint8
+
+const (
+	simKillServer simKind = iota
+	simKillWorker
+	simFreezeServer
+	simFreezeWorker
+	simPart // a worker from a server
+	simDiskFails
+	simKinds
+)
+
+func (e simEvent) String() string {
+	text := fmt.Sprintf("after %v", e.after)
+	if e.when != "" {
+		text += ", at the next " + e.when
+	}
+	what := [...]string{"server S is killed, and is back after", "worker W is killed, and is back after", "server S freezes for",
+		"worker W freezes for", "server S and worker W are cut off for", "the disk fails now and then for"}[e.what]
+	return fmt.Sprintf("%s: %s %v", text, strings.NewReplacer("S", fmt.Sprint(e.server), "W", fmt.Sprint(e.worker)).Replace(what), e.lasts)
+}
+
+// event draws what happens next.
+func (j *simJob) event(rnd *rand.Rand) simEvent {
+	e := simEvent{what: simKind(rnd.IntN(int(simKinds))), server: rnd.IntN(j.servers), worker: rnd.IntN(j.workers)}
+	upTo := func(d time.Duration) time.Duration {
+		return time.Duration(rnd.Int64N(int64(d))).Round(time.Millisecond)
+	}
+	e.after = upTo([]time.Duration{5 * time.Millisecond, 300 * time.Millisecond, 2 * time.Second, 20 * time.Second}[rnd.IntN(4)])
+	e.when = []string{"", "", "", "create", "write", "publish", "restore", "remove", "save"}[rnd.IntN(9)]
+	switch e.what {
+	case simKillServer, simKillWorker:
+		e.lasts = upTo([]time.Duration{50 * time.Millisecond, 3 * time.Second, 30 * time.Second}[rnd.IntN(3)])
+	default:
+		e.lasts = time.Second + upTo(39*time.Second)
+	}
+	return e
+}
