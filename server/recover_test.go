@@ -105,7 +105,7 @@ func (k *killer) start(i int) {
 	var l rpc.Listener
 	var err error
 	for range 100 { // its address may not be free yet
-		if l, err = f.ways.Listen(f.ctx, f.addrs[i], s); err == nil {
+		if l, err = f.net.Listen(f.ctx, f.addrs[i], s); err == nil {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)

@@ -97,6 +97,9 @@ func (s *Server) replay(ctx context.Context, name string) (*replay, error) {
 	case r.j == nil:
 		l.end(s)
 		return nil, nil
+	case odd == nil && r.j.core.Tasks() == 0: // nobody was told that the job is there
+		r.giveUp(fmt.Errorf("nobody has joined: %w", rpc.ErrNotFound))
+		return nil, nil
 	case odd != nil:
 		s.logger().Error("a job cannot be made again from its log, and is given up", "job", r.j.name, "log", name, "err", odd)
 		r.giveUp(odd)
