@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"thole.example/internal/filelock"
 )
 
 // tmpMark begins the names of files that are being written and trees that are being moved away. List leaves them out.
@@ -217,7 +219,7 @@ func (d *Dir) Create(_ context.Context, name string) (Writer, error) {
 		if err != nil {
 			return nil, fmt.Errorf("blob: %w", named(err, "create", file))
 		}
-		if err := lockShared(f); err != nil || current(f, f.Name()) {
+		if err := filelock.Shared(f); err != nil || current(f, f.Name()) {
 			return &dirWriter{File: f, to: file, dir: d}, nil
 		}
 		f.Close() // somebody took it for a leftover, before it was locked

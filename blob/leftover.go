@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"thole.example/internal/filelock"
 )
 
 // Sweeper is a Bucket that outlives its processes, and can tell what one that ended in the middle left behind.
@@ -42,7 +44,7 @@ func (d *Dir) Hold(ctx context.Context, tree string) (release func(), err error)
 		if err != nil {
 			return nil, fmt.Errorf("blob: %w", err)
 		}
-		if err := lockShared(f); err != nil || current(f, dir) {
+		if err := filelock.Shared(f); err != nil || current(f, dir) {
 			return func() { f.Close() }, nil
 		}
 		f.Close()
@@ -108,7 +110,7 @@ func (d *Dir) eachLeftover(name string, visit func(left, file string) error) err
 		if ferr != nil {
 			continue // it is gone, or not ours to look at
 		}
-		if lockAlone(f) == nil && current(f, file) {
+		if filelock.Alone(f) == nil && current(f, file) {
 			err = visit(strings.TrimSuffix(name, base)+e.Name(), file)
 		}
 		f.Close()

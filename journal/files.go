@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"thole.example/internal/filelock"
 )
 
 // Files is the folder of a log. Names are plain names in it.
@@ -58,7 +60,8 @@ func (d Dir) Lock() (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := lockAlone(f); err != nil {
+	// Where systems have no locks it is left to the user that a log is opened once.
+	if err := filelock.Alone(f); err != nil && !errors.Is(err, filelock.ErrNoLocks) {
 		_ = f.Close() // nothing was written to it
 		return nil, fmt.Errorf("%s: %w: does another process have the log open?", d.path(lockName), err)
 	}

@@ -24,6 +24,7 @@ type Kept struct {
 	Clock  int             `json:"clock"`          // of the task that asked for it
 	Bound  ssp.Bound       `json:"bound,omitempty"`
 	Bytes  int64           `json:"bytes"`
+	Plan   string          `json:"plan,omitempty"`   // the settings of the job that wrote it
 	Moment json.RawMessage `json:"moment,omitempty"` // state.Moment
 	Err    string          `json:"err,omitempty"`    // why it cannot be read: nothing is known then but its names and bytes
 }

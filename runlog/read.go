@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"thole.example/blob"
+	"thole.example/internal/filelock"
 )
 
 // Run is a run as it was read.
@@ -73,7 +74,7 @@ func (r *Run) alive() State {
 		return Unsure
 	}
 	defer f.Close()
-	switch held, err := locked(f); {
+	switch held, err := filelock.Held(f); {
 	case err != nil:
 		return Unsure
 	case held:

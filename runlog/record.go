@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"thole.example/blob"
+	"thole.example/internal/filelock"
 )
 
 // Recorder writes the folder of one run. It is for one goroutine; a nil Recorder records nothing.
@@ -39,7 +40,7 @@ func Begin(root, label string, env Environment, job []byte) (*Recorder, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.Remove(folder))
 	}
-	_ = lock(r.events) // before anybody can take the folder for a run; without locks readers are unsure whether it runs
+	_ = filelock.Alone(r.events) // before anybody can take the folder for a run; without locks readers are unsure whether it runs
 	if job != nil {
 		err = blob.WriteAll(context.Background(), blob.NewDir(folder), JobFile, job)
 	}

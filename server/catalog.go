@@ -58,6 +58,7 @@ func kept(e *state.Entry) (out rpc.Kept, err error) {
 		return out, nil
 	}
 	out.ID, out.Base, out.Clock, out.Bound = e.Head.ID, basePath(e), e.Head.Clock, e.Head.Bound
+	out.Plan = e.Head.Plan
 	if e.Head.Moment != (state.Moment{}) {
 		out.Moment, err = json.Marshal(e.Head.Moment)
 	}

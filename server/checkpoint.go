@@ -185,7 +185,8 @@ func (c *checkpoint) write(ctx context.Context, w *pendingSave, r *rpc.Response)
 	return err
 }
 
-// over is what the checkpoint may replace: what the job wrote or restored there, or what an earlier attempt of the same run wrote.
+// over is what the checkpoint may replace: what the job wrote or restored there, what an earlier attempt of the same run wrote, or what
+// some training wrote and nobody can read any more: a run comes to the same path in each attempt, and would fail there each time.
 func (c *checkpoint) over(ctx context.Context) (blob.State, error) {
 	s := c.j.server
 	if over := s.over(c.j, c.save); over != blob.Nothing || c.moment.Run == "" {
@@ -196,9 +197,17 @@ func (c *checkpoint) over(ctx context.Context) (blob.State, error) {
 		return blob.Nothing, err
 	}
 	head, err := state.Open(ctx, s.Bucket, c.save.Path)
-	if err != nil || head.Moment.Run != c.moment.Run || head.Moment.Attempt > c.moment.Attempt {
+	if err == nil && head.Moment.Run == c.moment.Run && head.Moment.Attempt <= c.moment.Attempt {
+		return there, nil
+	}
+	if err == nil || there == blob.Nothing {
 		return blob.Nothing, nil
 	}
+	ruined, err := state.Ruined(ctx, s.Bucket, c.save.Path)
+	if err != nil || !ruined {
+		return blob.Nothing, err
+	}
+	s.logger().Warn("a checkpoint that cannot be read is replaced", "path", c.save.Path)
 	return there, nil
 }
 

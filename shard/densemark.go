@@ -34,7 +34,7 @@ func (d *dense[T]) mark(since *period) mark {
 		m.step = (m.step + dropChunks - 1) / dropChunks * dropChunks
 	}
 	m.taking = newTaking(m.step * (1 + d.slots))
-	if d.stepper != nil && m.step > dropChunks { // the next step will change everything
+	if m.stepped() {
 		if m.mem, d.spare = d.spare, nil; m.mem != nil {
 			m.see()
 		} else if m.reserve(); m.mem != nil {
@@ -44,6 +44,10 @@ func (d *dense[T]) mark(since *period) mark {
 	d.marks = append(d.marks, m)
 	return m
 }
+
+// stepped reports whether the next step will change so much that memory for all copies is there from the start. Where it is not, the owner
+// of the partition finds it with the first copy, and nobody else may ask for it before that copy is there.
+func (m *denseMark[T]) stepped() bool { return m.d.stepper != nil && m.step > dropChunks }
 
 // size is how many cells there is room for in the copies.
 func (m *denseMark[T]) size() int { return m.d.slots*m.step*chunk + (m.d.cells+chunk-1)/chunk*chunk }
@@ -184,7 +188,7 @@ func (m *denseMark[T]) pass(slot, to int) {
 func (m *denseMark[T]) ahead() {
 	m.d.hold.RLock()
 	defer m.d.hold.RUnlock()
-	if m.mem == nil || m.d.stepper == nil || m.d.val == nil {
+	if !m.stepped() || m.mem == nil || m.d.val == nil {
 		return
 	}
 	for c := (m.d.cells - 1) / chunk; c >= 0; c-- {
@@ -215,7 +219,7 @@ func (m *denseMark[T]) read([]byte, ofColumns, []int64, bool) error { return err
 func (m *denseMark[T]) before() *Past { return nil }
 
 func (m *denseMark[T]) bytes() (n int64) {
-	if m.mem != nil && m.d.stepper != nil && m.step > dropChunks {
+	if m.stepped() && m.mem != nil {
 		return int64(8*len(m.taking)) + m.d.spareBytes(m.mem)
 	}
 	return int64(8*len(m.taking)) + m.kept.Load()
@@ -233,7 +237,7 @@ func (d *dense[T]) spareBytes(mem *kernel.Memory) int64 {
 // memory than that step to copy all cells.
 func (m *denseMark[T]) close() {
 	m.d.marks = slices.DeleteFunc(m.d.marks, func(o *denseMark[T]) bool { return o == m })
-	if d := m.d; d.stepper != nil && m.step > dropChunks && d.val != nil && d.spare == nil {
+	if d := m.d; m.stepped() && d.val != nil && d.spare == nil {
 		d.spare, m.mem = m.mem, nil
 	}
 	m.free()

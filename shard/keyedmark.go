@@ -33,8 +33,11 @@ type keyedMark[T number] struct {
 	asked  int    // of a partial mark: about how many of them are read
 }
 
-// copied is a row and the place of its copy.
-type copied struct{ row, at uint32 }
+// copied is a row, the place of its copy, and whether the mark reads the row there.
+type copied struct {
+	row, at uint32
+	told    bool
+}
 
 func (k *keyed[T]) mark(since *period) mark {
 	m := &keyedMark[T]{
@@ -127,12 +130,14 @@ func (m *keyedMark[T]) copy(rows ...uint32) {
 			wire.Little.PutUint16(into[m.k.slab.size:], m.k.lazy.stamps[row])
 		}
 		m.copies.point(row, at)
-		m.mine = append(m.mine, copied{row, at})
+		m.mine = append(m.mine, copied{row: row, at: at})
 	}
-	for i, c := range m.mine {
-		twice := func(o copied) bool { return o.row == c.row } // a block may have a row twice
-		switch put := m.taking.put(c.row); {
-		case put && m.copies.of(c.row) != c.at, !put && m.taking.of(c.row) == taken && !slices.ContainsFunc(m.mine[:i], twice):
+	for i := range m.mine {
+		m.mine[i].told = m.taking.put(m.mine[i].row)
+	}
+	for _, c := range m.mine { // a row may be there many times, and is read where its last copy is
+		told := func(o copied) bool { return o.row == c.row && o.told }
+		if m.copies.of(c.row) != c.at || !c.told && !slices.ContainsFunc(m.mine, told) {
 			m.copies.free = append(m.copies.free, c.at)
 		}
 	}

@@ -28,7 +28,7 @@ func settingsOf(summary string) map[string]string {
 }
 
 // mayDiffer are the settings that a training which is resumed may have otherwise than before: where things lie, and when it ends.
-var mayDiffer = []string{"epochs", "tolerance", "early-stop", "load", "model", "state"}
+var mayDiffer = []string{"epochs", "tolerance", "early-stop", "model", "state"}
 
 // differencesShown is how many settings a refusal names.
 const differencesShown = 3
@@ -38,6 +38,9 @@ func (p *plan) asBefore(path, before string, say func(format string, args ...any
 	was, is := settingsOf(before), settingsOf(p.summary())
 	var of, here []string
 	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if name == "load" && is[name] == "" { // the checkpoint has what came of that
+			continue
+		}
 		if now, there := is[name]; there && now != was[name] && !slices.Contains(mayDiffer, name) && len(of) < differencesShown {
 			of, here = append(of, name+"="+was[name]), append(here, name+"="+now)
 		}

@@ -13,23 +13,36 @@ func inBucket(path string) string {
 	return filepath.ToSlash(filepath.Clean(path))
 }
 
-// target is where a training in this process saves its model: nobody else saves there until release.
+// target is where a training in this process saves its model: nobody else saves there until release, or writes checkpoints where it does.
 type target struct {
 	name    string // in the bucket of the file system; "" if nothing is saved
 	release func()
 }
 
-// target claims the path of the model.
+// target claims the path of the model, and the folder of checkpoints.
 func (j *job) target(ctx context.Context, e *env) (*target, error) {
 	t := &target{inBucket(j.model), func() {}}
+	if j.checkpoint != "" {
+		var err error
+		if t.release, err = lock(j.checkpoint, "writes its checkpoints"); err != nil {
+			return nil, err
+		}
+	}
 	if j.model == "" {
 		return t, nil
 	}
 	s, err := e.folder(ctx, j.model, j.force)
 	if err != nil {
+		t.release()
 		return nil, err
 	}
 	t.name = inBucket(s.file)
-	t.release, err = lock(s.file)
-	return t, err
+	release, err := lock(s.file, "will save its model")
+	if err != nil {
+		t.release()
+		return nil, err
+	}
+	ofCheckpoints := t.release
+	t.release = func() { release(); ofCheckpoints() }
+	return t, nil
 }

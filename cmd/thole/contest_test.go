@@ -147,3 +147,24 @@ func TestServerMemory(t *testing.T) {
 		t.Errorf("the worker ends with %v and %q", err, text)
 	}
 }
+
+// TestOneSeries: of two trainings that write checkpoints into one folder the second is refused: each would remove what the other needs.
+func TestOneSeries(t *testing.T) {
+	dir := t.TempDir()
+	common := []string{"train", "--data", examples(t, dir), "--format", "dummy", "--checkpoint", "ck"}
+	first := newProcess(t, dir, append(common, "--epochs", "1000000", "--log", "run.jsonl")...)
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, filepath.Join(dir, "run.jsonl"), `"event":"epoch"`)
+	second := newProcess(t, dir, common...)
+	if err := second.Run(); err == nil || !strings.Contains(second.err.String(), "ck: another process writes its checkpoints there") {
+		t.Errorf("the second ends with %v and %q", err, &second.err)
+	}
+	first.Process.Signal(os.Interrupt)
+	first.Wait()
+	third := newProcess(t, dir, common...)
+	if err := third.Run(); err != nil {
+		t.Errorf("after the first has ended: %v: %s", err, &third.err)
+	}
+}

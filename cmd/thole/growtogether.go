@@ -169,7 +169,7 @@ func (g *treeRun) end(ctx context.Context, client *ps.Client, e *tree.Ensemble, 
 	if err != nil {
 		return nil, err
 	}
-	if err := client.Leave(ctx); err != nil || o.Task != o.Mine[0] {
+	if err := p.depart(ctx, client); err != nil || o.Task != o.Mine[0] {
 		return nil, err
 	}
 	p.forest.traffic = g.workers.Traffic()

@@ -102,7 +102,7 @@ func TestLaunchRestarts(t *testing.T) {
 	if err := syscall.Mkfifo(late, 0o666); err != nil {
 		t.Skip(err)
 	}
-	p := newProcess(t, dir, append([]string{"launch", "--model", "launched", "--dir", "l"}, settings...)...)
+	p := newProcess(t, dir, append([]string{"launch", "--model", "launched", "--dir", "l", "--checkpoint", "ck"}, settings...)...)
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -113,6 +113,9 @@ func (j *job) checkLasting() (err error) {
 		return fmt.Errorf("--checkpoint-every %w", err)
 	}
 	switch {
+	case j.checkpoint != "" && j.model != "" && (inBucket(j.checkpoint) == inBucket(j.model) || liesIn(j.checkpoint, j.model)):
+		return fmt.Errorf("--checkpoint %s is or lies in --model %s, want a folder of its own: a model is replaced as a whole",
+			j.checkpoint, j.model)
 	case j.checkpoint == "" && j.everyText != "":
 		return fmt.Errorf("--checkpoint-every %s without --checkpoint, want the folder where checkpoints are written", j.everyText)
 	case j.checkpoint != "" && j.keepCheckpoints < 1:
@@ -128,6 +131,9 @@ func (j *job) checkLasting() (err error) {
 	}
 	return nil
 }
+
+// goesOnByItself reports whether the same command goes on with a training, and so with its log.
+func (l *lasting) goesOnByItself() bool { return l.checkpoint != "" && l.resume != resumeNever }
 
 // resumes reports whether the user names a checkpoint to go on from.
 func (l *lasting) resumes() bool { return l.resume != "" && l.resume != resumeNever }
@@ -152,6 +158,12 @@ func (p *plan) statesHere(ctx context.Context, model string) error {
 	if err := checkFolder(ctx, p.checkpoint); err != nil {
 		return err
 	}
+	own, err := state.List(ctx, files, inBucket(p.checkpoint))
+	if err != nil && p.checkpoint != "" {
+		return err
+	}
+	// What --resume names is not needed any more where there are later ones.
+	later := slices.ContainsFunc(own, func(e state.Entry) bool { return e.Stepped() })
 	writes := map[string]string{}
 	if p.saveState && model+stateEnding != inBucket(p.loadState) {
 		writes[p.model+stateEnding] = "--force replaces it"
@@ -172,10 +184,14 @@ func (p *plan) statesHere(ctx context.Context, model string) error {
 		}
 	}
 	for _, path := range []string{p.resume, p.loadState} {
-		if path == "" || path == resumeNever {
+		if path == "" || path == resumeNever || path == p.resume && later {
 			continue
 		}
-		if found, err := there(path); err != nil || !found {
+		found, err := there(path)
+		if err == nil && !found {
+			found, err = there(inFull(inBucket(path)))
+		}
+		if err != nil || !found {
 			return fmt.Errorf("%s: no checkpoint there%s", path, errText(err))
 		}
 	}
@@ -195,6 +211,9 @@ func checkFolder(ctx context.Context, path string) error {
 	}
 	return nil
 }
+
+// liesIn reports whether a path lies in the folder of another.
+func liesIn(path, folder string) bool { return strings.HasPrefix(inBucket(path), inBucket(folder)+"/") }
 
 func errText(err error) string {
 	if err == nil {

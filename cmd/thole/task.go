@@ -139,7 +139,7 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 // depart ends a task. In a job with attempts nobody leaves before the model is saved: if a server is lost until then, another attempt needs
 // all tasks. After that there is nothing to come back for.
 func (p *plan) depart(ctx context.Context, client *ps.Client) error {
-	if p.attempt == 0 || p.forest != nil {
+	if p.attempt == 0 {
 		return client.Leave(ctx)
 	}
 	client.SetRetry(p.patienceFor()) // who gives up now may find nobody to begin another attempt with
@@ -174,14 +174,20 @@ func (p *plan) loadWeights(ctx context.Context, client *ps.Client, model *graph.
 }
 
 func (p *plan) saving(model *graph.Model, path string) ps.SaveOptions {
-	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force, Files: p.files(model)}
-	if p.attempt > 0 { // a process that was killed after it had saved comes back
-		o.Same = jobFileName
-	}
+	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force, Files: p.files(model), Same: p.savedBefore()}
 	for _, m := range model.Params() {
 		o.Matrices = append(o.Matrices, m.Name)
 	}
 	return o
+}
+
+// savedBefore names the file by which a model is known that this training has saved before: a process that was killed after that comes
+// back. "": this training does not come back.
+func (p *plan) savedBefore() string {
+	if p.attempt == 0 {
+		return ""
+	}
+	return jobFileName
 }
 
 // files are what lies beside the matrices of a model, and in each checkpoint.

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"thole.example/ps"
@@ -78,12 +80,9 @@ func (s *taskCheckpoints) bringBack(ctx context.Context) (bool, error) {
 	at := p.there(p.resume)
 	all, err := s.list(ctx, at)
 	if err == nil && len(all) == 0 { // it may be a checkpoint itself
-		folder := path.Dir(p.resume)
-		if all, err = s.listAll(ctx, path.Dir(at)); err == nil {
-			if i := slices.IndexFunc(all, func(e state.Entry) bool { return e.Path == at }); i >= 0 {
-				return true, s.restore(ctx, folder, all[i])
-			}
-			err = fmt.Errorf("--resume %s: no checkpoint there", p.resume)
+		var one *state.Entry
+		if one, err = s.named(ctx, at); err == nil {
+			return true, s.restore(ctx, path.Dir(p.resume), *one)
 		}
 	}
 	if err != nil {
@@ -94,6 +93,36 @@ func (s *taskCheckpoints) bringBack(ctx context.Context) (bool, error) {
 		err = fmt.Errorf("--resume %s: there is no checkpoint to go on from", p.resume)
 	}
 	return same, err
+}
+
+// inFull is the path of a checkpoint, the last part of which may be the number of steps alone.
+func inFull(at string) string {
+	if steps, err := strconv.ParseInt(path.Base(at), 10, 64); err == nil && steps >= 0 {
+		return path.Join(path.Dir(at), state.StepName(steps))
+	}
+	return at
+}
+
+// named is the checkpoint at a path, the last part of which may be the number of steps.
+func (s *taskCheckpoints) named(ctx context.Context, at string) (*state.Entry, error) {
+	all, err := s.listAll(ctx, path.Dir(at))
+	if err != nil {
+		return nil, err
+	}
+	name := path.Base(inFull(at))
+	for i := range all {
+		switch e := &all[i]; {
+		case e.Name != name:
+		case e.Err != nil:
+			return nil, fmt.Errorf("--resume %s: %w", s.p.resume, e.Err)
+		case e.Head.Moment.Run == "":
+			return nil, fmt.Errorf("--resume %s is the state beside a model, not a checkpoint of a training: --load %s goes on from it", s.p.resume,
+				strings.TrimSuffix(s.p.resume, stateEnding))
+		default:
+			return e, nil
+		}
+	}
+	return nil, fmt.Errorf("--resume %s: no checkpoint there", s.p.resume)
 }
 
 // begins gives the training an identity: that of an attempt of it which ended before its first checkpoint, if that has kept the state of
@@ -165,7 +194,7 @@ func entryOf(k rpc.Kept, base string) (state.Entry, error) {
 		e.Err = errors.New(k.Err)
 		return e, nil
 	}
-	e.Head = &state.Checkpoint{ID: k.ID, Base: state.Link{Path: k.Base, ID: base}, Clock: k.Clock}
+	e.Head = &state.Checkpoint{ID: k.ID, Base: state.Link{Path: k.Base, ID: base}, Clock: k.Clock, Plan: k.Plan, Bound: k.Bound}
 	if len(k.Moment) > 0 {
 		if err := json.Unmarshal(k.Moment, &e.Head.Moment); err != nil {
 			return e, fmt.Errorf("%s: moment %.100q: %w", k.Path, k.Moment, err)
@@ -220,28 +249,38 @@ func (s *taskCheckpoints) clear(ctx context.Context, folder string, all []state.
 	return s.client.RemoveCheckpoints(ctx, s.folder(), s.names)
 }
 
+// damaged reports whether a checkpoint could not be read, or something that it is based on is not there.
+func damaged(err error) bool {
+	fault, ok := errors.AsType[*rpc.Fault](err)
+	return ok && (fault.Kind == nil || errors.Is(err, rpc.ErrNotFound))
+}
+
 // errDamaged is that of a checkpoint that another attempt does without.
 var errDamaged = errors.New("another one is taken")
 
 // restore restores a checkpoint of a training with the same settings.
 func (s *taskCheckpoints) restore(ctx context.Context, folder string, e state.Entry) error {
 	p := s.p
-	of, err := s.client.Restore(ctx, e.Path)
-	if fault, ok := errors.AsType[*rpc.Fault](err); ok && fault.Kind == nil && e.Name != "" {
-		p.spoil(e.Path, err)
-		return fmt.Errorf("%w: %w", err, errDamaged)
-	}
-	if err != nil {
-		return withAdvice(err, p.otherSeed(err))
-	}
-	if err := p.asBefore(path.Join(folder, e.Name), of.Plan, s.say); err != nil {
+	name := path.Join(folder, e.Name)
+	if err := p.asBefore(name, e.Head.Plan, s.say); err != nil {
 		return err
 	}
-	if e.Head != nil {
-		at := e.Head.Moment
-		s.moment.Run, s.step = at.Run, placeOf(&at).Made()
-		s.say("goes on from %s, of epoch %d, step %d of %d", path.Join(folder, e.Name), at.Epoch, at.Step, at.Steps)
+	if e.Head.Bound != p.bound {
+		s.say("%s is of a training under %v, this one goes on under %v", name, e.Head.Bound, p.bound)
 	}
+	switch _, err := s.client.Restore(ctx, e.Path); {
+	case err == nil:
+	case ps.Recoverable(err):
+		return err
+	case p.checkpoint != "" && damaged(err):
+		p.spoil(e.Path, err)
+		return fmt.Errorf("%w: %w", err, errDamaged)
+	default:
+		return withAdvice(err, p.otherSeed(err))
+	}
+	at := e.Head.Moment
+	s.moment.Run, s.step = at.Run, placeOf(&at).Made()
+	s.say("goes on from %s, of epoch %d, step %d of %d", name, at.Epoch, at.Step, at.Steps)
 	return nil
 }
 

@@ -129,6 +129,7 @@ func (j *job) train(ctx context.Context, e *env) error {
 		return err
 	}
 	defer path.release()
+	e.appends = j.goesOnByItself()
 	w, err := newWatcher(ctx, e, j.log, j.force)
 	if err != nil {
 		return err

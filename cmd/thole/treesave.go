@@ -106,7 +106,7 @@ func (p *plan) checkTreeTarget(ctx context.Context, codec format.Codec, o format
 func (p *plan) toServers(
 	ctx context.Context, client *ps.Client, metas []matrix.Meta, files map[string][]byte, path string,
 ) (ps.SaveOptions, error) {
-	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force, Files: files}
+	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force, Files: files, Same: p.savedBefore()}
 	metas = slices.Clone(metas)
 	for i := range metas {
 		m := &metas[i]

@@ -95,7 +95,7 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 			return err
 		}
 	}
-	e.appends = j.appendLog
+	e.appends = j.appendLog || j.goesOnByItself()
 	w, err := newWatcher(ctx, e, j.log, j.force)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"thole.example/blob"
+	"thole.example/internal/filelock"
 )
 
 // Files in the folder of a launch; those of logs are called after their processes.
@@ -139,17 +140,19 @@ func Claim(dir string) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	held := false
 	for range claimTries {
-		if held, err = hold(f); !held {
+		if err = filelock.Alone(f); !errors.Is(err, filelock.ErrHeld) {
 			break
 		}
 		time.Sleep(claimPause)
 	}
-	if held {
+	switch {
+	case errors.Is(err, filelock.ErrHeld):
 		f.Close()
 		pid, _, _ := holder(dir)
 		return nil, &BusyError{dir, pid}
+	case errors.Is(err, filelock.ErrNoLocks):
+		err = nil // then nobody can tell who launches where
 	}
 	if err == nil {
 		err = f.Truncate(0)
@@ -174,7 +177,7 @@ func holder(dir string) (pid int, alive bool, err error) {
 		return 0, false, err
 	}
 	defer f.Close()
-	if alive, err = locked(f); err != nil {
+	if alive, err = filelock.Held(f); err != nil {
 		return 0, false, err
 	}
 	text := make([]byte, 20)

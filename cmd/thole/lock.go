@@ -1,5 +1,3 @@
-//go:build unix
-
 package main
 
 import (
@@ -8,14 +6,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"thole.example/internal/filelock"
 )
 
-// lock makes this process the only one that saves to the path, until it ends or calls release. The lock is on a file beside
+// lock makes this process the only one that does something at the path, until it ends or calls release. The lock is on a file beside
 // the path, hidden as what is not finished; one that a killed process left holds nobody up.
 //
 // Folders on the way to the path that were not there are made, and removed by release if nothing was put into them.
-func lock(path string) (release func(), err error) {
+func lock(path, does string) (release func(), err error) {
 	name := filepath.Join(filepath.Dir(path), "_tmp."+filepath.Base(path)+".lock")
 	made := missingFolders(filepath.Dir(path))
 	for tries := lockTries; ; tries-- {
@@ -31,11 +30,11 @@ func lock(path string) (release func(), err error) {
 			removeEmpty(made)
 			return nil, err
 		}
-		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
-		case errors.Is(err, syscall.EWOULDBLOCK):
+		switch err := filelock.Alone(f); {
+		case errors.Is(err, filelock.ErrHeld):
 			f.Close()
-			return nil, fmt.Errorf("%s: another process will save its model there", path)
-		case err != nil: // the file system has no locks
+			return nil, fmt.Errorf("%s: another process %s there", path, does)
+		case err != nil: // the system, or its file system, has no locks
 			f.Close()
 			return func() { removeEmpty(made) }, os.Remove(name)
 		}
