@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -29,6 +31,7 @@ type functions struct {
 type defined struct {
 	sum    [sha256.Size]byte
 	module *wasm.Module
+	text   []byte // as it came, if the job has a log
 }
 
 // moduleLimit is how many functions of its own a job can have.
@@ -85,10 +88,30 @@ func (j *job) define(name string, module []byte) error {
 	if f.modules == nil {
 		f.modules = map[string]defined{}
 	}
-	f.modules[name] = defined{sum, own}
+	d := defined{sum: sum, module: own}
+	if j.log != nil {
+		d.text = module
+	}
+	f.modules[name] = d
 	j.log.request(recordDefine, -1, &rpc.Request{Op: rpc.OpDefine, Func: name, Arg: module}, nil, changes(&rpc.Request{}))
 	f.all.Store(table)
 	return nil
+}
+
+// moduleText is a module as it came.
+type moduleText struct {
+	name string
+	text []byte
+}
+
+// texts are the modules of a job with a log, by name.
+func (f *functions) texts() (all []moduleText) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(f.modules)) {
+		all = append(all, moduleText{name, f.modules[name].text})
+	}
+	return all
 }
 
 // close frees the modules, once the last call that runs beside the partitions has ended.

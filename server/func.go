@@ -258,11 +258,13 @@ func (s *Server) get(m *member, x *rpc.Exchange) {
 		return
 	}
 	b.done = func(results []rpc.Result, err error) {
-		if err != nil {
-			x.Fail(err)
-			return
+		a := answer{x: x, err: err}
+		if err == nil {
+			a.r = &rpc.Response{Clock: j.slowest.Load(), Results: results}
 		}
-		x.Answer(&rpc.Response{Clock: j.slowest.Load(), Results: results})
+		if !j.log.hold(a) {
+			a.send()
+		}
 	}
 	if m.changes.Load() == 0 {
 		b.start(visits)

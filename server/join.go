@@ -149,7 +149,7 @@ func (s *Server) newJob(name string, log *jobLog) *job {
 	}
 	s.jobs[name] = j
 	if log != nil {
-		log.failing(j.abort)
+		log.of(j)
 		j.core.Record()
 	}
 	return j
@@ -245,6 +245,6 @@ func (m *member) ended(q *request) func(ssp.Answer[*request]) {
 
 // barrier answers when every task's own clock has reached the request's.
 func (s *Server) barrier(m *member, x *rpc.Exchange) {
-	q := &request{x: x}
+	q := &request{x: x, durable: true} // that others have ticked stays so
 	m.job.post(ssp.Pull[*request]{Req: q, Conn: m.conn, Needs: []ssp.Need{{Matrix: 0, Clock: int(x.Clock)}}, Exact: true}, q)
 }

@@ -20,8 +20,10 @@ import (
 //   - A record is appended where the change gets its place among all others: in the job's mailbox, right before what follows from it is
 //     posted to partitions. Duplicates, and what came before its turn, are not in the log.
 //   - Whatever says that a change was made, or refused, waits until everything is durable that was appended before: the answer to the
-//     change, that to its duplicate, and that to a Join, which tells the last change that was made. Others may read earlier what a change
-//     has made: after a crash its client sends it again, as it was not answered.
+//     change, that to its duplicate, that to a Join, which tells the last change that was made, and that to a barrier, which tells that
+//     others have made theirs. So does what is read at once, under ASP, by functions and by those who are no tasks: it was seen, and must
+//     not be gone. What is read as of a clock under BSP and SSP does not wait: the clock is reached again, after a crash, by the same
+//     changes, which come again as they were not answered.
 //   - A change that takes long (a load) gets its place when what it read takes the place of what was there; a record of its own says so.
 //   - What a record brings stays in the memory in which it came, counted there, until it is durable: when a disk is slow, the ledger is
 //     full, and senders wait.
@@ -34,6 +36,8 @@ type Logs interface {
 	Folder(name string) journal.Files
 	// Remove removes one with all that is in it.
 	Remove(name string) error
+	// Keep puts one aside, that people may look at it, and tells where.
+	Keep(name string) (where string, err error)
 }
 
 // The kinds of records. Numbers are part of the format (docs/format/journal.md).
@@ -65,15 +69,21 @@ type outcome struct {
 
 // jobLog is the log of a job, and the answers that wait for it. A nil one keeps nothing back.
 type jobLog struct {
-	log  *journal.Log
-	logs Logs
-	name string // of the folder
-	fail func(error)
+	log   *journal.Log
+	logs  Logs
+	files journal.Files
+	name  string // of the folder
+	limit int64  // how long it may be since its base before it gets another; 0: [jobLog.most] says it
+	fail  func(error)
+	grown func() // has it get one
 
 	mu      sync.Mutex
 	durable uint64
 	err     error // why nothing more will be durable
 	waiting []waiting
+	since   uint64                  // where its base is, or was begun
+	base    int64                   // bytes of that
+	basing  atomic.Bool             // it is getting one
 	keep    atomic.Bool             // it stays when its job has ended: it could not be read
 	replays atomic.Bool             // what happens is in the log already
 	loads   map[change]loadingAgain // of the log that have begun, and have no place yet
@@ -88,9 +98,9 @@ type waiting struct {
 
 // openLog opens the log in a folder.
 func (s *Server) openLog(name string) (*jobLog, error) {
-	l := &jobLog{logs: s.Logs, name: name, fail: func(error) {}}
-	o := journal.Options{Segment: logSegment, Queue: 1 << 60, NoSync: s.LogUnsynced, Notify: l.notify} // the ledger bounds what waits
-	log, err := journal.Open(s.Logs.Folder(name), o)
+	l := &jobLog{logs: s.Logs, files: s.Logs.Folder(name), name: name, limit: s.LogBase, fail: func(error) {}}
+	o := journal.Options{Segment: segmentOf(s.LogBase), NoSync: s.LogUnsynced, Notify: l.notify, Queue: 1 << 60} // the ledger bounds it
+	log, err := journal.Open(l.files, o)
 	if err != nil {
 		return nil, fmt.Errorf("log %s: %w", name, err)
 	}
@@ -101,8 +111,16 @@ func (s *Server) openLog(name string) (*jobLog, error) {
 	return l, nil
 }
 
-// logSegment is how long the files of a log are.
+// logSegment is how long the files of a log are at most.
 const logSegment = 64 << 20
+
+// segmentOf is how long they are if the log gets a base each so many bytes: some are removed then.
+func segmentOf(base int64) int64 {
+	if base <= 0 {
+		return logSegment
+	}
+	return min(logSegment, max(1, base/4))
+}
 
 // notify answers those who waited for what is durable now.
 func (l *jobLog) notify(durable uint64, err error) {
@@ -115,7 +133,15 @@ func (l *jobLog) notify(durable uint64, err error) {
 	over := slices.Clone(l.waiting[:n])
 	l.waiting = slices.Delete(l.waiting, 0, n)
 	fail := l.fail
+	grown := err == nil && !l.replays.Load() && l.grown != nil && int64(durable-min(durable, l.since)) > l.most() &&
+		l.basing.CompareAndSwap(false, true)
+	if grown {
+		l.since = durable
+	}
 	l.mu.Unlock()
+	if grown {
+		go l.grown()
+	}
 	if err != nil && !errors.Is(err, journal.ErrClosed) {
 		fail(err)
 	}
@@ -128,6 +154,31 @@ func (l *jobLog) notify(durable uint64, err error) {
 		w.answer.send()
 		w.memory.Release()
 	}
+}
+
+// most is how long the log may be since its base. It is locked.
+func (l *jobLog) most() int64 {
+	if l.limit > 0 {
+		return l.limit
+	}
+	return max(baseLimit, 2*l.base)
+}
+
+// based says that the log has a base of so many bytes at a position, and removes what came before.
+func (l *jobLog) based(position uint64, size int64) error {
+	l.mu.Lock()
+	l.since, l.base = position, size
+	l.mu.Unlock()
+	if err := l.log.Truncate(position); err != nil {
+		return err
+	}
+	names, err := l.files.List()
+	for _, other := range basesOf(names) {
+		if other != position && err == nil {
+			err = l.files.Remove(baseName(other))
+		}
+	}
+	return err
 }
 
 // send answers the exchange, if there is one.
@@ -255,18 +306,32 @@ func (j *job) ranBeside(task int, seq uint64, err error) {
 
 // end closes the log and removes it, when the job has ended.
 func (l *jobLog) end(s *Server) {
-	if l == nil {
+	if l == nil || l.keep.Load() {
 		return
 	}
 	if err := l.log.Close(); err != nil {
 		s.logger().Warn("the log of a job that has ended could not be closed", "log", l.name, "err", err)
 	}
-	if l.keep.Load() {
-		return
-	}
 	if err := l.logs.Remove(l.name); err != nil {
 		s.logger().Warn("the log of a job that has ended could not be removed", "log", l.name, "err", err)
 	}
+}
+
+// aside puts a log aside that cannot be replayed.
+func (l *jobLog) aside(s *Server) error {
+	l.keep.Store(true)
+	err := l.log.Close()
+	return errors.Join(err, s.keepLog(l.name))
+}
+
+// keepLog puts a folder aside, and says so.
+func (s *Server) keepLog(name string) error {
+	where, err := s.Logs.Keep(name)
+	if err == nil {
+		s.logger().Error("the log of a job that cannot be made again is kept", "log", name, "now", where, "next",
+			"remove it, or bring back what is missing, give it its name again while no server runs, and start the server")
+	}
+	return err
 }
 
 // newOutcome is an error of a task's change, as a record has it.
@@ -303,11 +368,11 @@ func (l *jobLog) sync(ctx context.Context) error {
 	return l.log.Wait(ctx, l.log.End())
 }
 
-// failing says who is to hear that nothing more will be durable.
-func (l *jobLog) failing(fail func(error)) {
+// of says whose log it is: who hears that nothing more will be durable, and that it is to get a base.
+func (l *jobLog) of(j *job) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.fail = fail
+	l.fail, l.grown = j.abort, j.grown
 }
 
 // loadingAgain is a load of the log that has no place yet.

@@ -67,6 +67,18 @@ func (d *LogDir) List() (names []string, err error) {
 // Folder implements Logs.
 func (d *LogDir) Folder(name string) journal.Files { return journal.Dir(filepath.Join(d.dir, name)) }
 
+// keptPrefix begins the names of folders that were put aside.
+const keptPrefix = "kept."
+
+// Keep implements Logs.
+func (d *LogDir) Keep(name string) (string, error) {
+	where := filepath.Join(d.dir, keptPrefix+name)
+	if err := os.Rename(filepath.Join(d.dir, name), where); err != nil {
+		return "", err
+	}
+	return where, journal.Dir(d.dir).Sync()
+}
+
 // removedPrefix begins the names of folders that are being removed: no log is there in part.
 const removedPrefix = "removed."
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,7 +18,10 @@ type logDisk struct {
 	mu      sync.Mutex
 	random  *rand.Rand
 	folders map[string]map[string]*logFile
+	durable map[string]map[string]*logFile // as the folders were when they were synced
 	now     *logProcess
+	left    int           // operations until the process is killed; 0: it is not
+	dead    bool          // it was, so
 	slow    time.Duration // that each sync takes
 	syncing chan struct{} // gets a token when one begins
 }
@@ -25,12 +29,14 @@ type logDisk struct {
 // logFile is a file; what is written is there, whatever becomes of the process, and what is synced whatever becomes of the machine.
 type logFile struct{ bytes, synced []byte }
 
-// power takes away what was not synced.
+// power takes away what was not synced: bytes of files, and names.
 func (d *logDisk) power() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, files := range d.folders {
-		for _, f := range files {
+	for name := range d.folders {
+		d.folders[name] = map[string]*logFile{}
+		maps.Copy(d.folders[name], d.durable[name])
+		for _, f := range d.folders[name] {
 			f.bytes = slices.Clone(f.synced)
 		}
 	}
@@ -42,14 +48,15 @@ type logProcess struct{ disk *logDisk }
 var errKilled = errors.New("the process was killed")
 
 func newLogDisk(seed uint64) *logDisk {
-	return &logDisk{random: rand.New(rand.NewPCG(seed, 77)), folders: map[string]map[string]*logFile{}, syncing: make(chan struct{}, 1)}
+	return &logDisk{random: rand.New(rand.NewPCG(seed, 77)), folders: map[string]map[string]*logFile{},
+		durable: map[string]map[string]*logFile{}, syncing: make(chan struct{}, 1)}
 }
 
 // start is a new process, and kills the one before.
 func (d *logDisk) start() *logProcess {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.now = &logProcess{d}
+	d.now, d.dead = &logProcess{d}, false
 	return d.now
 }
 
@@ -57,8 +64,19 @@ func (d *logDisk) start() *logProcess {
 func (p *logProcess) do(f func(d *logDisk) error) error {
 	p.disk.mu.Lock()
 	defer p.disk.mu.Unlock()
-	if p.disk.now != p {
+	for p.disk.now != p {
+		if p.disk.dead { // nothing that it does is seen before it is gone from the network
+			p.disk.mu.Unlock()
+			time.Sleep(time.Millisecond)
+			p.disk.mu.Lock()
+			continue
+		}
 		return errKilled
+	}
+	if p.disk.left > 0 {
+		if p.disk.left--; p.disk.left == 0 {
+			p.disk.now, p.disk.dead = &logProcess{p.disk}, true
+		}
 	}
 	return f(p.disk)
 }
@@ -71,7 +89,31 @@ func (p *logProcess) List() (names []string, err error) {
 func (p *logProcess) Folder(name string) journal.Files { return &logFolder{p, name} }
 
 func (p *logProcess) Remove(name string) error {
-	return p.do(func(d *logDisk) error { delete(d.folders, name); return nil })
+	return p.do(func(d *logDisk) error { delete(d.folders, name); delete(d.durable, name); return nil })
+}
+
+func (p *logProcess) Keep(name string) (string, error) {
+	return "kept." + name, p.do(func(d *logDisk) error {
+		d.folders["kept."+name], d.durable["kept."+name] = d.folders[name], d.durable[name]
+		delete(d.folders, name)
+		delete(d.durable, name)
+		return nil
+	})
+}
+
+// bases is how many logs have a base.
+func (d *logDisk) bases() (n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, files := range d.folders {
+		for name := range files {
+			if strings.HasPrefix(name, "base.") {
+				n++
+				break
+			}
+		}
+	}
+	return n
 }
 
 // logFolder is one folder.
@@ -128,7 +170,9 @@ func (f *logFolder) Remove(name string) error {
 	return f.p.do(func(d *logDisk) error { delete(d.folders[f.name], name); return nil })
 }
 
-func (f *logFolder) Sync() error { return f.p.do(func(*logDisk) error { return nil }) }
+func (f *logFolder) Sync() error {
+	return f.p.do(func(d *logDisk) error { d.durable[f.name] = maps.Clone(d.folders[f.name]); return nil })
+}
 
 // logHandle is a file that a process has open.
 type logHandle struct {

@@ -8,6 +8,7 @@ import (
 	"thole.example/matrix"
 	"thole.example/rpc"
 	"thole.example/shard"
+	"thole.example/ssp"
 )
 
 // pullLimit is how many bytes of values one request may ask for.
@@ -23,9 +24,11 @@ type gather struct {
 	// withOwn says that values come with what the task itself has pushed: what own has, once the job's core has told.
 	withOwn bool
 	own     []*delta
-	log     *jobLog // that the answer waits for: the values come with the answer to a change, or columns are made for them
-	left    atomic.Int32
-	err     atomic.Pointer[error]
+	// log is what the answer waits for: the values come with the answer to a change, or columns are made for them, or what others have
+	// changed is seen at once and must not be gone when it is looked at again.
+	log  *jobLog
+	left atomic.Int32
+	err  atomic.Pointer[error]
 }
 
 // answered is where the values of a part come from, and where they lie in the memory of the answer.
@@ -73,6 +76,9 @@ func (g *gather) ask(j *job, p *rpc.Part) error {
 	}
 	if err != nil {
 		return err
+	}
+	if s.bound == ssp.ASP {
+		g.log = j.log
 	}
 	part, keys, lo, as := len(g.r.Parts), p.Keys, g.size, s.answerType(p)
 	for _, group := range p.Groups {

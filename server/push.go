@@ -26,6 +26,7 @@ func (s *Server) pull(m *member, x *rpc.Exchange) {
 		return
 	}
 	if m.reads {
+		g.log = j.log
 		s.readAt(m, x, g)
 		return
 	}

@@ -1,8 +1,11 @@
 package server_test
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,10 +22,12 @@ import (
 )
 
 // loggedJob is a server whose log has a job of one task that pushes, loads and waits, and that was killed.
-func loggedJob(t *testing.T, bucket blob.Bucket) *logDisk {
+func loggedJob(t *testing.T, bucket blob.Bucket, base int64) *logDisk {
 	disk := newLogDisk(1)
 	net := &mem.Network{}
-	l, err := net.Listen(t.Context(), "s", newLogged(t, disk, bucket))
+	s := newLogged(t, disk, bucket)
+	s.LogBase = base
+	l, err := net.Listen(t.Context(), "s", s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,6 +47,7 @@ func loggedJob(t *testing.T, bucket blob.Bucket) *logDisk {
 	if err != nil {
 		t.Fatal(err)
 	}
+	time.Sleep(time.Minute) // a base is there
 	disk.start()
 	return disk
 }
@@ -59,21 +65,46 @@ func untilAllEnds(t *testing.T, f func(t *testing.T)) {
 	})
 }
 
-// TestRecoverDamaged: what is damaged before the end of a log is said, with the folder and the byte.
+// TestRecoverDamaged: a log that is damaged before its end is kept aside, which is said with the folder and the byte, and the server goes on
+// without the job; repaired, and with its name again, it is replayed.
 func TestRecoverDamaged(t *testing.T) { untilAllEnds(t, recoverDamaged) }
 
 func recoverDamaged(t *testing.T) {
-	disk := loggedJob(t, &blob.Mem{})
+	bucket := &blob.Mem{}
+	disk := loggedJob(t, bucket, 0)
 	file := disk.folders["000001"]["00000000000000000000.log"]
 	file.bytes[140] ^= 1
-	err := newLogged(t, disk, &blob.Mem{}).Recover(t.Context())
-	if !errors.Is(err, journal.ErrDamaged) || !strings.Contains(err.Error(), "log 000001: ") || !strings.Contains(err.Error(), "at byte ") {
-		t.Errorf("a damaged log: %v", err)
+	names, said := recovers(t, disk, bucket)
+	if !slices.Equal(names, []string{"kept.000001"}) || !strings.Contains(said, "log 000001: ") || !strings.Contains(said, "at byte ") ||
+		!strings.Contains(said, "give it its name again") {
+		t.Errorf("after a damaged log there is %q, and the server says %s", names, said)
 	}
 	file.bytes[140] ^= 1
-	if err := newLogged(t, disk, &blob.Mem{}).Recover(t.Context()); err != nil {
-		t.Errorf("the log as it was: %v", err)
+	if names, said = recovers(t, disk, bucket); !slices.Equal(names, []string{"kept.000001"}) || strings.Contains(said, "job") {
+		t.Errorf("there is %q, and a server that finds a log aside says %s", names, said)
 	}
+	disk.folders["000001"] = disk.folders["kept.000001"]
+	delete(disk.folders, "kept.000001")
+	if names, said = recovers(t, disk, bucket); !slices.Equal(names, []string{"000001"}) || !strings.Contains(said, "job goes on where") {
+		t.Errorf("there is %q, and of the log as it was the server says %s", names, said)
+	}
+}
+
+// recovers starts a server with the logs of a disk, and tells the folders that there are then, and what it says.
+func recovers(t *testing.T, disk *logDisk, bucket blob.Bucket) (names []string, said string) {
+	t.Helper()
+	var out bytes.Buffer
+	s := newLogged(t, disk, bucket)
+	s.Log = slog.New(slog.NewTextHandler(&out, nil))
+	if err := s.Recover(t.Context()); err != nil {
+		t.Errorf("%v: %s", err, &out)
+	}
+	synctest.Wait()
+	said = out.String()
+	names, _ = disk.now.List()
+	slices.Sort(names)
+	disk.start()
+	return names, said
 }
 
 // TestRecoverLoadChanged: a job that has loaded what is not there any more is given up, and the server goes on without it.
@@ -81,7 +112,7 @@ func TestRecoverLoadChanged(t *testing.T) { untilAllEnds(t, recoverLoadChanged) 
 
 func recoverLoadChanged(t *testing.T) {
 	bucket := &blob.Mem{}
-	disk := loggedJob(t, bucket)
+	disk := loggedJob(t, bucket, 0)
 	for _, there := range []bool{true, false} {
 		if !there {
 			if err := bucket.Remove(t.Context(), "model"); err != nil {
@@ -105,6 +136,11 @@ func recoverLoadChanged(t *testing.T) {
 			_ = reader.Close()
 		}
 		_ = l.Close()
+		time.Sleep(time.Hour)
+		if names, err := disk.now.List(); err != nil || !there && !slices.Equal(names, []string{"kept.000001"}) {
+			t.Errorf("the model is there: %v, and so are %q, %v", there, names, err)
+		}
+		disk.start()
 	}
 }
 
@@ -114,7 +150,7 @@ func TestRecoverAnything(t *testing.T) { untilAllEnds(t, recoverAnything) }
 func recoverAnything(t *testing.T) {
 	bucket := &blob.Mem{}
 	var records []journal.Record
-	log, err := journal.Open(loggedJob(t, bucket).start().Folder("000001"), journal.Options{})
+	log, err := journal.Open(loggedJob(t, bucket, 0).start().Folder("000001"), journal.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -122,7 +122,8 @@ func operations(t *testing.T, runtime *wasm.Runtime) []operation {
 	}
 }
 
-// TestRecoverOperations kills the servers after each operation of a job, and wants what a job has that nobody disturbed.
+// TestRecoverOperations kills the servers after each operation of a job, also when each is in a base of the log, and wants what a job has that
+// nobody disturbed.
 func TestRecoverOperations(t *testing.T) {
 	runtime, err := wasm.NewRuntime(t.Context(), 8)
 	if err != nil {
@@ -132,15 +133,18 @@ func TestRecoverOperations(t *testing.T) {
 	for _, bound := range []ssp.Bound{ssp.BSP, 1, ssp.ASP} {
 		t.Run(bound.String(), func(t *testing.T) {
 			var calm []string
-			for _, killed := range []bool{false, true} {
+			for _, how := range []struct {
+				killed bool
+				base   int64
+			}{{}, {true, 1 << 30}, {true, 1}} {
 				all := operations(t, runtime)
 				synctest.Test(t, func(t *testing.T) {
-					got := operate(t, bound, runtime, all, killed)
-					if !killed {
+					got := operate(t, bound, runtime, all, how.killed, how.base)
+					if !how.killed {
 						calm = got
 					} else if !slices.Equal(got, calm) {
 						for i := range got {
-							t.Errorf("killed after each operation: %d is other than without: %v", i, got[i] != calm[i])
+							t.Errorf("killed after each operation, with a base from %d bytes on: %d is other than without: %v", how.base, i, got[i] != calm[i])
 						}
 					}
 				})
@@ -150,12 +154,12 @@ func TestRecoverOperations(t *testing.T) {
 }
 
 // operate does the operations, and tells what is there in the end.
-func operate(t *testing.T, bound ssp.Bound, runtime *wasm.Runtime, all []operation, killed bool) (out []string) {
+func operate(t *testing.T, bound ssp.Bound, runtime *wasm.Runtime, all []operation, killed bool, base int64) (out []string) {
 	f := newFarm(t, 0, nil)
 	defer f.close()
-	k := newKiller(t, &scenario{seed: uint64(bound), servers: 2, modules: runtime}, f)
+	k := newKiller(t, &scenario{seed: uint64(bound), servers: 2, modules: runtime, base: base}, f)
 	ctx := t.Context()
-	o := ps.Options{Network: f.net, Servers: f.addrs, Job: "j", Tasks: 1, Bound: bound, Retry: time.Hour, Funcs: moreFuncs}
+	o := ps.Options{Network: f.net, Servers: f.addrs, Job: "j", Tasks: 1, Bound: bound, Retry: time.Hour, Attempt: 3, Funcs: moreFuncs}
 	p, err := ps.Dial(ctx, o)
 	if err != nil {
 		t.Fatal(err)
@@ -170,6 +174,7 @@ func operate(t *testing.T, bound ssp.Bound, runtime *wasm.Runtime, all []operati
 			t.Fatalf("%s: %v", op.name, err)
 		}
 		if killed {
+			time.Sleep(time.Minute) // bases are written
 			for i := range f.addrs {
 				k.kill(i)
 				k.start(i)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,8 +20,8 @@ import (
 
 // Recover brings the jobs back whose logs are there, each as it was when the last of its changes became durable: the records are fed to
 // the same code as requests, over connections that nobody has. In the end these are gone, and every task has its grace from then on to come
-// back. A server with Logs needs it before its first request. The error is of a log that cannot be read; a job that cannot be made again
-// is given up, and its tasks hear that it is not there.
+// back. A server with Logs needs it before its first request. A job whose log cannot be read, or does not make it again, is given up: its
+// tasks hear that it is not there, and the log is kept aside. The error is of a folder that cannot be listed or given another name.
 func (s *Server) Recover(ctx context.Context) error {
 	names, err := s.Logs.List()
 	if err != nil {
@@ -28,14 +29,17 @@ func (s *Server) Recover(ctx context.Context) error {
 	}
 	var all []*replay
 	for _, name := range slices.Sorted(slices.Values(names)) {
-		n, err := strconv.Atoi(name)
+		number, kept := strings.CutPrefix(name, keptPrefix)
+		n, err := strconv.Atoi(number)
 		if err != nil {
 			continue // not ours
 		}
-		s.lastLog = max(s.lastLog, n)
+		if s.lastLog = max(s.lastLog, n); kept {
+			continue
+		}
 		r, err := s.replay(ctx, name)
 		if err != nil {
-			return fmt.Errorf("%w; without the folder %s the server begins without that job", err, name)
+			return fmt.Errorf("log %s: %w", name, err)
 		}
 		if r != nil {
 			all = append(all, r)
@@ -54,8 +58,10 @@ type replay struct {
 	log   *jobLog
 	peers map[int]*rpc.Peer // by task
 	last  map[int]uint64    // change of each task
-	of    rpc.Join          // the first
 	ends  []chan struct{}   // of their connections
+
+	name    string // of the job: there is none before somebody has joined
+	attempt int
 
 	under sync.WaitGroup // exchanges
 	mu    sync.Mutex
@@ -73,11 +79,15 @@ const nobody = -1
 // settleBytes is after how many bytes of records the replay waits for the partitions.
 const settleBytes = 64 << 20
 
-// replay reads a log and makes its job again; nil if there is none.
+// errFailed is why a job is not made again that had failed.
+var errFailed = errors.New("it had failed")
+
+// replay reads a log and makes its job again; nil if there is none. The error is of a log that could not be put aside, or of ctx.
 func (s *Server) replay(ctx context.Context, name string) (*replay, error) {
 	l, err := s.openLog(name)
 	if err != nil {
-		return nil, err
+		s.logger().Error("a log cannot be read, and its job is given up", "log", name, "err", err)
+		return nil, s.keepLog(name)
 	}
 	if cut := l.log.Cut(); cut != nil {
 		s.logger().Info("the end of a log, which nobody was told of, was torn", "log", name, "cut", cut)
@@ -85,52 +95,70 @@ func (s *Server) replay(ctx context.Context, name string) (*replay, error) {
 	l.replays.Store(true)
 	l.loads = map[change]loadingAgain{}
 	r := &replay{s: s, log: l, peers: map[int]*rpc.Peer{}, last: map[int]uint64{}, wrong: map[change]error{}, began: time.Now()}
-	odd, err := r.read(ctx)
+	err = r.read(ctx)
 	switch {
-	case err != nil && r.j == nil:
-		_ = l.log.Close() // the error of reading says more
+	case ctx.Err() != nil:
+		l.keep.Store(true) // as it is
+		if err = errors.Join(err, l.log.Close()); r.j != nil {
+			r.giveUp(err)
+		}
 		return nil, err
-	case err != nil:
-		l.keep.Store(true)
-		r.giveUp(err)
-		return nil, err
-	case r.j == nil:
+	case r.j == nil && err == nil:
 		l.end(s)
 		return nil, nil
-	case odd == nil && r.j.core.Tasks() == 0: // nobody was told that the job is there
-		r.giveUp(fmt.Errorf("nobody has joined: %w", rpc.ErrNotFound))
-		return nil, nil
-	case odd != nil:
-		s.logger().Error("a job cannot be made again from its log, and is given up", "job", r.j.name, "log", name, "err", odd)
-		r.giveUp(odd)
-		return nil, nil
+	case err == nil && r.j.core.Tasks() == 0: // nobody was told that the job is there
+		err = fmt.Errorf("nobody has joined: %w", rpc.ErrNotFound)
+	case errors.Is(err, errFailed):
+		s.logger().Warn("a job is given up that had failed", "job", r.j.name, "log", name, "err", err)
+	case err != nil:
+		s.logger().Error("a job cannot be made again from its log, and is given up", "job", r.job(), "log", name, "err", err)
+		bad := l.aside(s)
+		if r.j != nil {
+			r.giveUp(err)
+		}
+		return nil, bad
+	default:
+		r.live()
+		return r, nil
 	}
-	r.live()
-	return r, nil
+	r.giveUp(err)
+	return nil, nil
 }
 
-// read makes all that the log says. The first error is of what cannot be made again.
-func (r *replay) read(ctx context.Context) (odd, err error) {
-	from, err := r.log.log.Read(r.log.log.First())
+// job is the name of the job, as far as it is known.
+func (r *replay) job() string {
+	if r.j == nil {
+		return ""
+	}
+	return r.j.name
+}
+
+// read makes all that the log says.
+func (r *replay) read(ctx context.Context) (err error) {
+	position, err := r.rebase(ctx)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	from, err := r.log.log.Read(position)
+	if err != nil {
+		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
 	said := r.began
 	for end := r.log.log.Durable(); from.Position() < end; {
 		rec, err := from.Next(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		again, known := replays[rec.Kind]
-		if !known || (r.j == nil) != (rec.Kind == recordBegin) {
-			return nil, fmt.Errorf("log %s: a record of kind %d at position %d: %w", r.log.name, rec.Kind, rec.Position, journal.ErrForeign)
+		if !known || !r.fits(rec.Kind) {
+			return fmt.Errorf("log %s: a record of kind %d at position %d: %w", r.log.name, rec.Kind, rec.Position, journal.ErrForeign)
 		}
 		if err := r.goesOn(); err != nil {
-			return err, nil
+			return err
 		}
 		if err := again(r, rec.Body); err != nil {
-			return fmt.Errorf("record %d at position %d: %w", r.records, rec.Position, err), nil
+			return fmt.Errorf("record %d at position %d: %w", r.records, rec.Position, err)
 		}
 		r.records++
 		r.bytes += int64(len(rec.Body))
@@ -140,13 +168,25 @@ func (r *replay) read(ctx context.Context) (odd, err error) {
 		if time.Since(said) > time.Second {
 			said = time.Now()
 			r.s.logger().Info("replaying a log", "job", r.j.name, "records", r.records, "read", format.Bytes(r.bytes),
-				"of", format.Bytes(int64(end-r.log.log.First())))
+				"of", format.Bytes(int64(end-position)))
 		}
 	}
 	if r.j != nil {
 		r.settle()
 	}
-	return r.oddity(), nil
+	return r.oddity()
+}
+
+// fits reports whether a record of the kind can come here. Of several Joins that begin a job at once one does, and the others leave
+// logs in which nobody has joined.
+func (r *replay) fits(kind uint32) bool {
+	switch {
+	case r.j != nil:
+		return kind != recordBegin
+	case r.name != "":
+		return kind == recordJoin
+	}
+	return kind == recordBegin
 }
 
 // goesOn wants the job not to have ended: nothing comes after that.

@@ -17,14 +17,27 @@ func (r *replay) begin(body []byte) error {
 	if err := json.Unmarshal(body, &b); err != nil {
 		return err
 	}
+	r.name = b.Job
+	return nil
+}
+
+// beginJob makes a job of the name.
+func (r *replay) beginJob(name string) {
 	r.s.mu.Lock()
-	before := r.s.jobs[b.Job]
-	r.j = r.s.newJob(b.Job, r.log)
+	before := r.s.jobs[name]
+	r.j = r.s.newJob(name, r.log)
 	r.s.mu.Unlock()
 	if before != nil { // it had ended, and the server died before its log was removed
-		before.post(ssp.Abort{Err: fmt.Errorf("job %q has begun again: %w", b.Job, rpc.ErrAborted)}, nil)
+		before.post(ssp.Abort{Err: fmt.Errorf("job %q has begun again: %w", name, rpc.ErrAborted)}, nil)
 	}
-	return nil
+}
+
+// connect is the other side of a connection of a task that nobody has.
+func (r *replay) connect(task int, name string, at *seat) *rpc.Peer {
+	gone := make(chan struct{})
+	peer := &rpc.Peer{Name: name, Gone: gone, State: at}
+	r.peers[task], r.ends = peer, append(r.ends, gone)
+	return peer
 }
 
 func (r *replay) join(body []byte) error {
@@ -32,17 +45,17 @@ func (r *replay) join(body []byte) error {
 	if err := json.Unmarshal(body, &a); err != nil {
 		return err
 	}
-	if r.ends == nil {
-		r.of = a.Join
+	if r.j == nil {
+		r.beginJob(r.name)
+		r.attempt = a.Attempt
 	}
-	if a.Job != r.j.name || a.Attempt != r.of.Attempt {
+	if a.Job != r.j.name || a.Attempt != r.attempt {
 		return fmt.Errorf("attempt %d of job %q is joined, want attempt %d of job %q: %w",
-			a.Attempt, a.Job, r.of.Attempt, r.j.name, journal.ErrForeign)
+			a.Attempt, a.Job, r.attempt, r.j.name, journal.ErrForeign)
 	}
-	at, gone := &seat{conn: r.s.conns.Add(1)}, make(chan struct{})
-	peer := &rpc.Peer{Name: a.Name, Gone: gone, State: at}
-	r.peers[a.Task], r.ends = peer, append(r.ends, gone)
-	r.s.bring(at, r.exchange(&rpc.Request{Op: rpc.OpJoin}, peer, r.must), &a.Join, nil)
+	at := &seat{conn: r.s.conns.Add(1)}
+	x := r.exchange(&rpc.Request{Op: rpc.OpJoin}, r.connect(a.Task, a.Name, at), r.must)
+	r.s.bring(at, x, &a.Join, nil)
 	r.under.Wait()
 	return r.oddity()
 }
@@ -217,5 +230,5 @@ func (r *replay) failed(body []byte) error {
 	if err := json.Unmarshal(body, &o); err != nil {
 		return err
 	}
-	return fmt.Errorf("it had failed: %w", r.err(&o))
+	return fmt.Errorf("%w: %w", errFailed, r.err(&o))
 }

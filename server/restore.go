@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"thole.example/matrix"
 	"thole.example/rpc"
 	"thole.example/shard"
+	"thole.example/ssp"
 	"thole.example/state"
 )
 
@@ -39,6 +41,26 @@ func (r *restores) get(c change) rpc.Restored {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.of[c]
+}
+
+// restoredBy is what a change of a task has restored.
+type restoredBy struct {
+	Task int          `json:"task"`
+	Seq  uint64       `json:"seq"`
+	What rpc.Restored `json:"what"`
+}
+
+// last is what was restored by changes of which a client may still ask what came of them; changed tells the last of a task.
+func (r *restores) last(changed func(task int) uint64) (all []restoredBy) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for c, what := range r.of {
+		if changed(c.task)-c.seq < ssp.Window {
+			all = append(all, restoredBy{c.task, c.seq, what})
+		}
+	}
+	slices.SortFunc(all, func(a, b restoredBy) int { return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.Seq, b.Seq)) })
+	return all
 }
 
 // restore fills matrices from a checkpoint and those that it is based on, with slots and steps, beside what they have until all of

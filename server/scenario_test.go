@@ -50,6 +50,7 @@ type scenario struct {
 	bytes    bool    // requests go through their bytes and are counted; without, they share memory with the client
 	outage   outage
 	killed   bool          // servers are, and come back
+	base     int64         // Server.LogBase of those with logs; 0: any
 	modules  *wasm.Runtime // of the servers; nil: they run none
 	at       int           // the step of the outage
 }

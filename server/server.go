@@ -66,6 +66,9 @@ type Server struct {
 	Logs Logs
 	// LogUnsynced has what was written to a log count as durable: it survives the process, and not the machine.
 	LogUnsynced bool
+	// LogBase is how many bytes may come to a log before the state of its job is written beside it, which makes them needless. 0: 256 MiB, or
+	// twice the bytes of that state if that is more.
+	LogBase int64
 
 	scratch scratch
 	conns   atomic.Int64 // number of the last connection that joined

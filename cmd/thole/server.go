@@ -24,7 +24,7 @@ import (
 
 func serverCommand(e *env) *cobra.Command {
 	var o serverOptions
-	size, quiet, tied, asJSON := "", false, false, false
+	size, base, quiet, tied, asJSON := "", "", false, false, false
 	c := &cobra.Command{
 		Use:   "server",
 		Short: "Run a parameter server",
@@ -32,7 +32,8 @@ func serverCommand(e *env) *cobra.Command {
 Models are saved and loaded below the folder --store; all servers of a job need the same one.
 
 With --log FOLDER the server keeps a log there of each change that its jobs make, and acknowledges none that is not on disk. Started again
-with the same --listen and --log it is where it died: workers reach it again within their --retry, and nobody goes back to a checkpoint.`,
+with the same --listen and --log it is where it died: workers reach it again within their --retry, and nobody goes back to a checkpoint. Now
+and then it writes the state of a job beside its log, in the background, which makes what came before needless (--log-base).`,
 		Example: "  thole server --listen 127.0.0.1:7001 --store /data/models\n  thole server --listen unix:/run/thole.sock\n" +
 			"  thole server --listen 127.0.0.1:7001 --store /data/models --log /data/log\n" +
 			"  thole server --listen :7001 --tls-cert cert.pem --tls-key key.pem --tokens tokens --admin 127.0.0.1:9001",
@@ -47,6 +48,9 @@ with the same --listen and --log it is where it died: workers reach it again wit
 			}
 			var err error
 			if o.ledger, err = memoryBound(size); err != nil {
+				return err
+			}
+			if o.logBase, err = logBase(base, o.logs); err != nil {
 				return err
 			}
 			ctx := c.Context()
@@ -65,6 +69,8 @@ with the same --listen and --log it is where it died: workers reach it again wit
 		"their clock, and rows of sparse matrices that were not used for longest (default: the system's for temporary files, and no rows)")
 	c.Flags().StringVar(&o.logs, "log", "", "folder for a log of all changes, of this server alone, from which it goes on when it is started "+
 		"again (default: none, and a server that ends takes what it held with it)")
+	c.Flags().StringVar(&base, "log-base", "", "how much may come to the log of a job before its state is written beside it, a size like "+
+		"1GiB (default: 256MiB, or twice the bytes of that state if that is more)")
 	c.Flags().BoolVar(&o.noChecksum, "no-checksum", false, noChecksumHelp)
 	c.Flags().BoolVar(&asJSON, "log-json", false, "log JSON lines")
 	o.guard.flags(c.Flags())
@@ -93,6 +99,7 @@ func untilEnd(ctx context.Context, in io.Reader) context.Context {
 type serverOptions struct {
 	listen, store, scratch string
 	logs                   string
+	logBase                int64
 	ledger                 *budget.Ledger
 	noChecksum, sync       bool
 	guard                  guard
@@ -112,6 +119,20 @@ func folder(flag, path string) error {
 	return nil
 }
 
+// logBase is the size that --log-base says, 0 if it says none.
+func logBase(text, logs string) (int64, error) {
+	n, err := parseSize("log-base", text)
+	switch {
+	case err != nil:
+		return 0, err
+	case n < 0:
+		return 0, usageError{fmt.Errorf("--log-base %s, want a size like 1GiB: without end a log would fill the disk", text)}
+	case text != "" && logs == "":
+		return 0, usageError{fmt.Errorf("--log-base %s without --log: want the folder of the log, too", text)}
+	}
+	return n, nil
+}
+
 // recovered brings back the jobs whose logs are in the folder of logs; end lets another server have it.
 func recovered(ctx context.Context, s *server.Server, o *serverOptions) (end func(), err error) {
 	store, err := filepath.Abs(o.store)
@@ -122,7 +143,7 @@ func recovered(ctx context.Context, s *server.Server, o *serverOptions) (end fun
 	if err != nil {
 		return nil, fmt.Errorf("--log %w", err)
 	}
-	s.Logs, s.LogUnsynced = logs, !o.sync
+	s.Logs, s.LogUnsynced, s.LogBase = logs, !o.sync, o.logBase
 	if err := s.Recover(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("--log %s: %w", o.logs, err), logs.Close())
 	}
