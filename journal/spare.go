@@ -52,11 +52,11 @@ func (l *Log) spare() (name string) {
 	return name
 }
 
-// fill has a spare file made, if there is none and none is being made.
+// fill has a spare file made, if there is none and none is being made. Where nothing is synced it would save nothing.
 func (l *Log) fill() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.options.Spares == 0 || len(l.spares) > 0 || l.closing {
+	if l.options.Spares == 0 || l.options.NoSync || len(l.spares) > 0 || l.closing {
 		return
 	}
 	if l.filling != nil {

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -15,15 +16,17 @@ import (
 	"thole.example/ssp"
 )
 
-// BenchmarkLog is pushes of 64 KiB with four of them under way to one server over TCP: without a log, with one, and with one that is not
+// BenchmarkLog is pushes of 64 KiB with 4 or 16 of them under way to one server over TCP: without a log, with one, and with one that is not
 // synced; and the replay of what is logged.
 func BenchmarkLog(b *testing.B) {
-	for _, how := range []string{"none", "synced", "unsynced"} {
-		b.Run(how, func(b *testing.B) { benchLog(b, how) })
+	for _, inFlight := range []int{4, 16} {
+		for _, how := range []string{"none", "synced", "unsynced"} {
+			b.Run(fmt.Sprintf("%s/%d", how, inFlight), func(b *testing.B) { benchLog(b, how, inFlight) })
+		}
 	}
 }
 
-func benchLog(b *testing.B, how string) {
+func benchLog(b *testing.B, how string, inFlight int) {
 	funcs, err := psf.NewTable(psf.Funcs(), optim.Rules())
 	if err != nil {
 		b.Fatal(err)
@@ -51,7 +54,7 @@ func benchLog(b *testing.B, how string) {
 		b.Fatal(err)
 	}
 	defer l.Close()
-	p, err := ps.Dial(b.Context(), ps.Options{Network: net, Servers: []string{l.Addr()}, Job: "j", Tasks: 1, Bound: ssp.ASP, InFlight: 4})
+	p, err := ps.Dial(b.Context(), ps.Options{Network: net, Servers: []string{l.Addr()}, Job: "j", Tasks: 1, Bound: ssp.ASP, InFlight: inFlight})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -80,11 +83,7 @@ func benchLog(b *testing.B, how string) {
 	if err := p.Leave(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	for names, err := logs.List(); len(names) > 0; names, err = logs.List() { // in the background
-		if time.Sleep(10 * time.Millisecond); err != nil {
-			b.Fatal(err)
-		}
-	}
+	untilNone(b, logs)
 	if err := logs.Close(); err != nil {
 		b.Fatal(err)
 	}
@@ -103,7 +102,18 @@ func replayCopy(b *testing.B, dir string, funcs *psf.Table) time.Duration {
 	if err := s.Recover(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	return time.Since(began)
+	took := time.Since(began)
+	untilNone(b, logs) // nobody comes back
+	return took
+}
+
+// untilNone waits until the last log is gone, in the background.
+func untilNone(b *testing.B, logs *server.LogDir) {
+	for names, err := logs.List(); len(names) > 0; names, err = logs.List() {
+		if time.Sleep(10 * time.Millisecond); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 // copied is a copy of a folder.
