@@ -54,6 +54,7 @@ const (
 	recordLeave              // a task has left
 	recordGivenUp            // an optional task was given up: [outcome]
 	recordFailed             // the job has failed: [outcome]
+	recordClaim              // a path is the job's to save to: [claimed]
 )
 
 // outcome is what a record as JSON says of a task or its change.

@@ -65,6 +65,7 @@ type baseHead struct {
 	Matrices  []baseMatrix `json:"matrices"`            // by number, from 1 on
 	Functions []string     `json:"functions,omitempty"` // whose modules follow, each in a note
 	Restored  []restoredBy `json:"restored,omitempty"`
+	Claims    []claimed    `json:"claims,omitempty"` // paths to save to
 }
 
 // baseMatrix is a matrix of a base.
@@ -89,7 +90,8 @@ func (j *job) takeBase() {
 	}
 	b := &base{j: j, position: j.log.log.End(), stores: (*j.stores.Load())[1:]}
 	b.shots, b.core = j.snapshots(b.stores, nil), j.core.State()
-	b.head = baseHead{Job: j.name, Position: b.position, Restored: j.restores.last(j.core.LastChange)}
+	b.head = baseHead{Job: j.name, Position: b.position, Restored: j.restores.last(j.core.LastChange),
+		Claims: j.server.claims(j)}
 	for i, st := range b.stores {
 		m := &b.core.Matrices[i+1]
 		all := len(m.Staged)

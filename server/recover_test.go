@@ -22,7 +22,7 @@ import (
 func TestRecover(t *testing.T) {
 	first, count := seeds(t)
 	kills, bases := 0, 0
-	for seed := first; seed < first+max(1, count/2); seed++ {
+	for seed := first; seed < first+max(1, count/4); seed++ {
 		sc := newScenario(seed)
 		sc.outage, sc.killed = noOutage, true
 		ok := t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestRecover(t *testing.T) {
 			t.Errorf("FAULT_SEED=%d: %v", seed, sc)
 		}
 	}
-	t.Logf("%d seeds, %d servers killed, %d logs with a base then", count/2, kills, bases)
+	t.Logf("%d seeds, %d servers killed, %d logs with a base then", max(1, count/4), kills, bases)
 	if (kills == 0 || bases == 0) && count > 10 {
 		t.Error("no server was killed, or none that had written a base")
 	}

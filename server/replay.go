@@ -216,6 +216,7 @@ var replays = map[uint32]func(r *replay, body []byte) error{
 	recordLeave:   (*replay).leave,
 	recordGivenUp: (*replay).givenUp,
 	recordFailed:  (*replay).failed,
+	recordClaim:   (*replay).claim,
 }
 
 // beginning is what the first record says.
@@ -358,7 +359,9 @@ func (r *replay) giveUp(why error) {
 	r.under.Wait()
 	r.j.post(ssp.Abort{Err: fmt.Errorf("job %q: %w", r.j.name, why)}, nil)
 	r.disconnect()
-	if r.j.core.Tasks() == 0 { // nobody has joined whose leaving would end it
-		r.j.submit(deed(func() { r.j.effect(ssp.End{}) }))
-	}
+	r.j.submit(deed(func() {
+		if r.j.core.Tasks() == 0 && !r.j.ended { // nobody has joined whose leaving would end it
+			r.j.effect(ssp.End{})
+		}
+	}))
 }

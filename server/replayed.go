@@ -232,3 +232,12 @@ func (r *replay) failed(body []byte) error {
 	}
 	return fmt.Errorf("%w: %w", errFailed, r.err(&o))
 }
+
+func (r *replay) claim(body []byte) error {
+	var c claimed
+	err := json.Unmarshal(body, &c)
+	if err == nil {
+		_ = r.s.claim(r.j, c.Path, c.Over) // else it is another job's now
+	}
+	return err
+}
