@@ -206,8 +206,8 @@ func (c *Client) rehearse(ctx context.Context, o SaveOptions) (lost []string, er
 	return lost, c.abort(ctx, ms, own, err)
 }
 
-// whole repeats what takes several requests if a connection is lost within, or what a server had of it: as long as the client tries to come back, and
-// a few times whatever that takes, because one save may take longer.
+// whole repeats what takes several requests if a connection is lost within, or what a server had of it: as long as the client tries to come
+// back, and a few times whatever that takes, because one save may take longer.
 func (c *Client) whole(ctx context.Context, do func() error) error {
 	const attempts = 3
 	within := ctx

@@ -100,7 +100,9 @@ type waiting struct {
 // openLog opens the log in a folder.
 func (s *Server) openLog(name string) (*jobLog, error) {
 	l := &jobLog{logs: s.Logs, files: s.Logs.Folder(name), name: name, limit: s.LogBase, fail: func(error) {}}
-	o := journal.Options{Segment: segmentOf(s.LogBase), NoSync: s.LogUnsynced, Notify: l.notify, Queue: 1 << 60, Spares: 2} // the ledger bounds it
+	o := journal.Options{ // the ledger bounds what waits
+		Segment: segmentOf(s.LogBase), NoSync: s.LogUnsynced, Notify: l.notify, Queue: 1 << 60, Spares: 2,
+	}
 	log, err := journal.Open(l.files, o)
 	if err != nil {
 		return nil, fmt.Errorf("log %s: %w", name, err)

@@ -352,9 +352,9 @@ func (s *taskCheckpoints) goOn(ctx context.Context, wait bool) error {
 func (s *taskCheckpoints) without(ctx context.Context, err error) error {
 	s.going = nil
 	switch {
-	case ctx.Err() != nil || ps.Recoverable(err) && (s.client.Retry() == 0 || !errors.Is(err, rpc.ErrLost) || errors.Is(err, rpc.ErrClosed)):
+	case ctx.Err() == nil && errors.Is(err, rpc.ErrLost) && !errors.Is(err, rpc.ErrClosed) && s.client.Retry() > 0:
+	case ctx.Err() != nil || ps.Recoverable(err):
 		return err
-	case errors.Is(err, rpc.ErrLost):
 	case errors.Is(err, rpc.ErrPassed): // the next step has another moment
 		s.step, s.began = -1, time.Time{}
 		return nil
