@@ -171,6 +171,9 @@ func (l *launch) common(servers []string, store string) (args []string) {
 	if l.jobFile != "" {
 		args = append(args, "--job-file="+l.jobFile)
 	}
+	if l.serverLog {
+		args = append(args, "--"+backFlag)
+	}
 	if l.serverLog && !gives(l.user, "retry") {
 		args = append(args, "--retry="+l.retry.String())
 	}

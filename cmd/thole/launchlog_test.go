@@ -66,11 +66,12 @@ func TestLaunchServerLog(t *testing.T) {
 
 // killServers kills the servers of a launch in turn, some times until it ends: each time the pause before they start again is longer.
 func killServers(folder string, ended <-chan error) (kills int, err error) {
-	for {
+	wait := 50 * time.Millisecond // workers may not have joined yet
+	for ; ; wait = 300 * time.Millisecond {
 		select {
 		case err := <-ended:
 			return kills, err
-		case <-time.After(300 * time.Millisecond):
+		case <-time.After(wait):
 		}
 		if kills == 6 {
 			return kills, <-ended
