@@ -78,8 +78,8 @@ checkpoint, and under ASP no update is lost. A new launch begins with new logs.`
 	f.Lookup("tasks").Usage, f.Lookup("tasks").DefValue = "tasks that share the examples (default: as many as workers)", ""
 	f.IntVar(&l.restarts, "restarts", 100, "how often each process is started again, at most")
 	f.StringVar(&l.dir, "dir", "", "folder of the launch, with the logs of its processes (default: a new one in the folder of --runs)")
-	f.BoolVar(&l.serverLog, "server-log", false, "servers log all changes in the folder of the launch, and go on where they died; workers then "+
-		"wait for them for "+logRetry.String()+", unless --retry says how long")
+	f.BoolVar(&l.serverLog, "server-log", false, "servers log all changes in the folder of the launch, and go on where they died; workers "+
+		"then wait for them for "+logRetry.String()+", unless --retry says how long")
 	f.BoolVar(&l.detach, "detach", false, "go on in the background, and print the folder of the launch")
 	f.DurationVar(&l.wait, "wait", defaultWait, "how long workers wait for the others to join; 0: as long as it takes")
 	f.DurationVar(&l.retry, "retry", defaultRetry, "how long workers try to reach a server again when the connection is lost")

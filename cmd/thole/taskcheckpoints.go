@@ -347,8 +347,8 @@ func (s *taskCheckpoints) goOn(ctx context.Context, wait bool) error {
 	return nil
 }
 
-// without goes on without the checkpoint that was to be written, unless it was a server or the task that is not there any more. A connection
-// that was lost may come back, with all that the server had: whether it does is for the next call to find out.
+// without goes on without the checkpoint that was to be written, unless it was a server or the task that is not there any more. A
+// connection that was lost may come back, with all that the server had: whether it does is for the next call to find out.
 func (s *taskCheckpoints) without(ctx context.Context, err error) error {
 	s.going = nil
 	switch {
