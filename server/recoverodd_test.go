@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,17 +91,35 @@ func recoverDamaged(t *testing.T) {
 	}
 }
 
+// lines is what servers say, also later.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 // recovers starts a server with the logs of a disk, and tells the folders that there are then, and what it says.
 func recovers(t *testing.T, disk *logDisk, bucket blob.Bucket) (names []string, said string) {
 	t.Helper()
-	var out bytes.Buffer
+	var out lines
 	s := newLogged(t, disk, bucket)
 	s.Log = slog.New(slog.NewTextHandler(&out, nil))
-	if err := s.Recover(t.Context()); err != nil {
-		t.Errorf("%v: %s", err, &out)
-	}
+	err := s.Recover(t.Context())
 	synctest.Wait()
-	said = out.String()
+	if said = out.String(); err != nil {
+		t.Errorf("%v: %s", err, said)
+	}
 	names, _ = disk.now.List()
 	slices.Sort(names)
 	disk.start()
