@@ -46,7 +46,7 @@ func TestBaseKilledAnywhere(t *testing.T) {
 
 // countUp has a task add to a matrix that it sees under ASP, on a server that is killed when its disk says so, and started again.
 func countUp(t *testing.T, disk *logDisk, unsynced, power bool) (bases int, killed bool) {
-	const pushes, wide = 12, 40
+	const pushes, wide = 16, 40
 	net, bucket := &mem.Network{}, &blob.Mem{}
 	over := make(chan struct{})
 	l := startBased(t, disk, net, bucket, unsynced)
@@ -104,6 +104,10 @@ func countUp(t *testing.T, disk *logDisk, unsynced, power bool) (bases int, kill
 			}
 		}
 	}
+	time.Sleep(time.Minute) // the last base is written
+	if n := disk.logged(); n > 4*basedAt {
+		t.Errorf("%d bytes of records are left after %d pushes of %d bytes, want what came since the last base", n, pushes, 8*wide)
+	}
 	if err := p.Leave(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -119,6 +123,23 @@ func countUp(t *testing.T, disk *logDisk, unsynced, power bool) (bases int, kill
 	return bases, killed
 }
 
+// logged is how many bytes the segments have.
+func (d *logDisk) logged() (n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, files := range d.folders {
+		for name, f := range files {
+			if strings.HasSuffix(name, ".log") {
+				n += len(f.bytes)
+			}
+		}
+	}
+	return n
+}
+
+// basedAt is after how many bytes the logs of these tests get a base.
+const basedAt = 1000
+
 // alive reports whether a process may use the disk.
 func (d *logDisk) alive() bool {
 	d.mu.Lock()
@@ -129,7 +150,7 @@ func (d *logDisk) alive() bool {
 // startBased starts a server whose log gets a base for every few pushes.
 func startBased(t *testing.T, disk *logDisk, net *mem.Network, bucket blob.Bucket, unsynced bool) rpc.Listener {
 	for try := 0; ; try++ {
-		s := &server.Server{Funcs: table(t, more), Codecs: codecs, Bucket: bucket, Logs: disk.start(), LogUnsynced: unsynced, LogBase: 1000}
+		s := &server.Server{Funcs: table(t, more), Codecs: codecs, Bucket: bucket, Logs: disk.start(), LogUnsynced: unsynced, LogBase: basedAt}
 		err := s.Recover(t.Context())
 		if err != nil && disk.alive() {
 			t.Errorf("a server that was killed anywhere does not start again: %v", err)

@@ -18,6 +18,7 @@ import (
 	"thole.example/blob"
 	"thole.example/budget"
 	"thole.example/format"
+	"thole.example/internal/number"
 	"thole.example/rpc/tcp"
 	"thole.example/server"
 )
@@ -121,16 +122,19 @@ func folder(flag, path string) error {
 
 // logBase is the size that --log-base says, 0 if it says none.
 func logBase(text, logs string) (int64, error) {
-	n, err := parseSize("log-base", text)
-	switch {
-	case err != nil:
-		return 0, err
-	case n < 0:
-		return 0, usageError{fmt.Errorf("--log-base %s, want a size like 1GiB: without end a log would fill the disk", text)}
-	case text != "" && logs == "":
-		return 0, usageError{fmt.Errorf("--log-base %s without --log: want the folder of the log, too", text)}
+	if text == "" {
+		return 0, nil
 	}
-	return n, nil
+	switch n, err := number.ParseBytes(text); {
+	case text == "none":
+		return 0, usageError{errors.New("--log-base none, want a size like 1GiB: a log without one would fill the disk")}
+	case err != nil || n < 1:
+		return 0, usageError{fmt.Errorf("--log-base %q, want a size like 1GiB", text)}
+	case logs == "":
+		return 0, usageError{fmt.Errorf("--log-base %s without --log: want the folder of the log, too", text)}
+	default:
+		return n, nil
+	}
 }
 
 // recovered brings back the jobs whose logs are in the folder of logs; end lets another server have it.
