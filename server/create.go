@@ -165,6 +165,7 @@ func (j *job) install(all, fresh []*store) {
 		if !s.own {
 			s.bound = j.bound
 		}
+		s.lasting = j.core.Attempt() > 0 || j.log != nil
 		s.slowest.Store(int32(j.core.Slowest(int(s.number))))
 	}
 	j.stores.Store(&all)
@@ -209,6 +210,14 @@ func (p *partition) make() {
 		return
 	}
 	p.shard = sh
+	p.readyMark()
+}
+
+// readyMark has memory be found for the first mark of a job that will have some, if that leaves as much for others.
+func (p *partition) readyMark() {
+	if p.of.lasting {
+		p.shard.ReadyMark(p.of.job.server.tablesLeft() / 2)
+	}
 	p.recount()
 }
 

@@ -204,7 +204,7 @@ func (f *loaded) swap() error {
 	f.to.shard, f.shard = f.shard, nil
 	f.to.bytes.Release()
 	f.to.bytes, f.bytes = f.bytes, budget.Charge{}
-	f.to.recount()
+	f.to.readyMark()
 	return nil
 }
 

@@ -313,6 +313,9 @@ func (s *Server) commit(m *member, x *rpc.Exchange) {
 			return nil, err
 		}
 		defer ended()
+		if err := s.fenced(); err != nil { // it may have been waited for long
+			return nil, err
+		}
 		if err := w.Commit(ctx, parts); err != nil {
 			return nil, err
 		}

@@ -28,6 +28,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -57,6 +58,9 @@ type Server struct {
 	Ledger  *budget.Ledger // bounds what the process takes; nil: nothing does. The network has the same one
 
 	JobLimits access.Limits // of each job, whoever's it is
+
+	// Role is what the process has to be while it answers: another may be in its place. nil: nobody else can be.
+	Role Role
 
 	// Scratch is a folder for deltas that wait and have no room in memory, and for rows of sparse matrices that have none. "": the
 	// system's temporary one, for deltas; rows stay in memory.
@@ -91,7 +95,7 @@ func (s *Server) now() time.Duration {
 
 // Serve implements rpc.Handler.
 func (s *Server) Serve(x *rpc.Exchange) {
-	if err := allowed(x); err != nil {
+	if err := cmp.Or(allowed(x), s.inRole(x)); err != nil {
 		x.Fail(err)
 		return
 	}
