@@ -83,6 +83,8 @@ type Membership struct {
 	Missing []int  `json:"missing,omitempty"`
 	Refused int    `json:"refused,omitempty"`
 	Why     string `json:"why,omitempty"`
+	// Here is how many tasks are connected, or expected back.
+	Here int `json:"here,omitempty"`
 	// Waiting is how many tasks that were given up are back, and wait for the next attempt.
 	Waiting int `json:"waiting,omitempty"`
 	// Ended says that a job of the same name and settings has come to its end on the server before.

@@ -174,7 +174,7 @@ func (s *Server) members(m *member, x *rpc.Exchange) {
 
 // membership is what the core says of the tasks, on the wire, and how much of what they pushed is not finite.
 func (j *job) membership(r ssp.Roster[*request]) rpc.Membership {
-	out := rpc.Membership{Joined: r.Joined, Missing: r.Missing, Refused: r.Refusals, Waiting: r.Waiting, Ended: j.endedBefore()}
+	out := rpc.Membership{Joined: r.Joined, Missing: r.Missing, Refused: r.Refusals, Here: r.Here, Waiting: r.Waiting, Ended: j.endedBefore()}
 	for _, s := range (*j.stores.Load())[1:] {
 		out.NonFinite += s.nonFinite
 	}

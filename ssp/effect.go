@@ -70,6 +70,7 @@ type Roster[R any] struct {
 	Req      R
 	Joined   int   // tasks that have joined, also those that have left
 	Missing  []int // the first 16 tasks that have not, ascending
+	Here     int   // tasks that are members: connected, or expected back
 	Waiting  int   // tasks that were given up, are back and wait for the next attempt
 	Refusals int   // how many joins were refused
 	Reason   error // of the last of them, nil if there is none

@@ -30,7 +30,7 @@ func (j *Job[D, R]) arrived() {
 		if j.joined <= r.Joined && j.joined < len(j.members) && j.refusals <= r.Refusals {
 			return true
 		}
-		j.do(Roster[R]{r.Req, j.joined, j.missing(), len(j.late), j.refusals, j.reason})
+		j.do(Roster[R]{r.Req, j.joined, j.missing(), j.present, len(j.late), j.refusals, j.reason})
 		return false
 	})
 }

@@ -24,10 +24,10 @@ type Gone struct {
 }
 
 // ErrLeft is that of a task that was told to go, and may leave.
-var ErrLeft = errors.New("train: the task has left, as it was told to")
+var ErrLeft = errors.New("the task has left, as it was told to")
 
 // ErrOthers is that of all tasks when others wait for another attempt of the job. It goes on where this one has ended.
-var ErrOthers = errors.New("train: others wait to share the examples")
+var ErrOthers = errors.New("others wait to share the examples")
 
 // team is the tasks that share the examples of an epoch.
 type team struct {

@@ -51,7 +51,7 @@ func taken(err error) bool {
 
 // again reports whether the next attempt may do better.
 func again(err error) bool {
-	return ps.Recoverable(err) || errors.Is(err, errDamaged) || errors.Is(err, train.ErrAmid)
+	return ps.Recoverable(err) || errors.Is(err, errDamaged) || errors.Is(err, train.ErrAmid) || errors.Is(err, train.ErrOthers)
 }
 
 // patienceFor is how long the servers keep the place of a process that is gone.
@@ -82,7 +82,7 @@ func (p *plan) attempts(ctx context.Context, w *watcher, run func() (*train.Repo
 		case err == nil || ctx.Err() != nil:
 			return report, err
 		case isLater:
-			p.attempt = later.Attempt
+			p.attempt, since = later.Attempt, time.Time{} // it may have waited for that
 		case taken(err):
 		case again(err):
 			p.attempt++
@@ -119,6 +119,9 @@ func (p *plan) attempts(ctx context.Context, w *watcher, run func() (*train.Repo
 // again says that a process begins another attempt: why, unless others have begun it, or it was said before.
 func (w *watcher) again(why error, attempt int, others bool) {
 	text := fmt.Sprintf("%v; goes back to the last checkpoint", why)
+	if errors.Is(why, train.ErrOthers) {
+		text = fmt.Sprintf("%v: attempt %d of the job begins", why, attempt)
+	}
 	if taken(why) {
 		text = fmt.Sprintf("%v; waits for %v whether it has ended", why, takenLimit)
 	}

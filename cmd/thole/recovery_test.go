@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -16,6 +18,28 @@ type cast struct {
 	settings []string
 	servers  []*process
 	workers  []*process
+	said     map[int]*spoken // what the workers of tasks print for people
+}
+
+// spoken is what a process prints while it runs. It may be used by many goroutines.
+type spoken struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write implements io.Writer.
+func (s *spoken) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text = append(s.text, b...)
+	return len(b), nil
+}
+
+// String is what was printed so far.
+func (s *spoken) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(s.text)
 }
 
 // newCast starts servers and workers, one for each task.
@@ -47,6 +71,11 @@ func (c *cast) worker(i int) {
 	}
 	w := newProcess(c.t, c.dir, append([]string{"worker", "--servers", strings.Join(all, ","), "--tasks", fmt.Sprint(len(c.workers)),
 		"--task", fmt.Sprint(i), "--wait", "20s"}, c.settings...)...)
+	if c.said == nil {
+		c.said = map[int]*spoken{}
+	}
+	c.said[i] = &spoken{}
+	w.Stderr = io.MultiWriter(&w.err, c.said[i])
 	if err := w.Start(); err != nil {
 		c.t.Fatal(err)
 	}

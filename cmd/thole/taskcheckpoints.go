@@ -58,7 +58,11 @@ func (s *taskCheckpoints) folder() string { return s.p.there(s.p.checkpoint) }
 
 // placeOf is where the training was.
 func placeOf(m *state.Moment) train.Place {
-	return train.Place{Epoch: m.Epoch, Step: m.Step, Steps: m.Steps}
+	p := train.Place{Epoch: m.Epoch, Step: m.Step, Steps: m.Steps, Past: m.Made - m.Step}
+	if m.Made == 0 {
+		p.Past = (m.Epoch - 1) * m.Steps
+	}
+	return p
 }
 
 // bringBack restores the last checkpoint of this training, or the one that the user names, and reports whether there was one.
@@ -215,7 +219,7 @@ func (s *taskCheckpoints) last(ctx context.Context, folder string, all []state.E
 	}
 	amid := 0
 	for _, e := range slices.Backward(all) {
-		if e.Err == nil && e.Head.Moment.Tasks != p.tasks && e.Head.Moment.Step != e.Head.Moment.Steps {
+		if e.Err == nil && p.giveUp == 0 && e.Head.Moment.Tasks != p.tasks && e.Head.Moment.Step != e.Head.Moment.Steps {
 			amid++
 			continue
 		}
@@ -301,7 +305,7 @@ func (s *taskCheckpoints) save(ctx context.Context, at train.Place) error {
 
 // begin begins a checkpoint: a whole one or an increment.
 func (s *taskCheckpoints) begin(ctx context.Context, at train.Place) (err error) {
-	s.moment.Epoch, s.moment.Step, s.moment.Steps = at.Epoch, at.Step, at.Steps
+	s.moment.Epoch, s.moment.Step, s.moment.Steps, s.moment.Made = at.Epoch, at.Step, at.Steps, at.Made()
 	if s.moment.Best = ""; at.Best > 0 {
 		s.moment.Best = state.BestName(at.Best)
 	}
@@ -366,7 +370,7 @@ func (s *taskCheckpoints) without(ctx context.Context, err error) error {
 // best keeps the state of an epoch that is the best so far.
 func (s *taskCheckpoints) best(ctx context.Context, epoch int) error {
 	of := s.moment
-	of.Epoch, of.Step, of.Steps, of.Best = epoch, 0, 0, ""
+	of.Epoch, of.Step, of.Steps, of.Made, of.Best = epoch, 0, 0, 0, ""
 	moment, err := json.Marshal(of)
 	if err != nil {
 		return err
