@@ -46,6 +46,7 @@ func (s *Server) gone(j *job) {
 	j.loads.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.unclaim(j)
 	close(j.gone)
 	if s.endings[j.name] == j {
 		delete(s.endings, j.name)

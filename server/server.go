@@ -69,6 +69,7 @@ type Server struct {
 	endings map[string]*job   // attempts that have ended and not given everything back yet, by the names of their jobs
 	pasts   []past            // jobs that came to their end, the last ones
 	marks   map[string]mark   // of rehearsals, by stage
+	claims  map[string]claim  // folders that jobs write checkpoints to
 	targets map[string]target // paths that jobs have rehearsed a save to
 }
 

@@ -135,3 +135,32 @@ func TestAbsenceSettings(t *testing.T) {
 		}
 	}
 }
+
+// TestFolderTaken: while a job writes checkpoints to a folder no other job does, whichever servers it is on.
+func TestFolderTaken(t *testing.T) {
+	dir := t.TempDir()
+	settings := []string{"--data", "clicks.ffm", "--checkpoint", "ck", "--checkpoint-every", "1"}
+	longJob(t, dir)
+	c := newCast(t, dir, 1, 1, append(settings, "--epochs", "100000")...)
+	c.later("")
+	for name, args := range map[string][]string{
+		"a job beside it": append([]string{"worker", "--servers", c.socket(0), "--job", "other"}, settings...),
+		"thole train":     append([]string{"train"}, settings...),
+	} {
+		p := newProcess(t, dir, append(args, "--epochs", "100000")...)
+		if err := p.Run(); err == nil || p.ProcessState.ExitCode() != exitError ||
+			!strings.Contains(p.err.String(), `job "job" on the server of process`) {
+			t.Errorf("%s: %v: %s", name, err, &p.err)
+		}
+	}
+	if c.workers[0].ProcessState != nil {
+		t.Errorf("the first one ended: %s", c.said[0])
+	}
+	c.kill(c.workers[0])
+	c.kill(c.servers[0])
+	last := c.last()
+	p := newProcess(t, dir, append([]string{"train", "--epochs", "1"}, settings...)...) // its epochs were made
+	if err := p.Run(); err == nil || !strings.Contains(p.err.String(), "were made before") || last == "" {
+		t.Errorf("after it was killed: %v: %s", err, &p.err)
+	}
+}

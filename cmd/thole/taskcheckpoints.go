@@ -69,7 +69,7 @@ func placeOf(m *state.Moment) train.Place {
 func (s *taskCheckpoints) bringBack(ctx context.Context) (bool, error) {
 	p := s.p
 	if p.checkpoint != "" {
-		all, err := s.list(ctx, s.folder())
+		all, err := s.list(ctx, s.folder(), s.client.ClaimCheckpoints)
 		if err != nil {
 			return false, err
 		}
@@ -82,7 +82,7 @@ func (s *taskCheckpoints) bringBack(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	at := p.there(p.resume)
-	all, err := s.list(ctx, at)
+	all, err := s.list(ctx, at, s.client.Checkpoints)
 	if err == nil && len(all) == 0 { // it may be a checkpoint itself
 		var one *state.Entry
 		if one, err = s.named(ctx, at); err == nil {
@@ -109,7 +109,7 @@ func inFull(at string) string {
 
 // named is the checkpoint at a path, the last part of which may be the number of steps.
 func (s *taskCheckpoints) named(ctx context.Context, at string) (*state.Entry, error) {
-	all, err := s.listAll(ctx, path.Dir(at))
+	all, err := s.listAll(ctx, path.Dir(at), s.client.Checkpoints)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (s *taskCheckpoints) begins(ctx context.Context) error {
 	if s.p.checkpoint == "" {
 		return nil
 	}
-	all, err := s.listAll(ctx, s.folder())
+	all, err := s.listAll(ctx, s.folder(), s.client.Checkpoints)
 	for _, e := range all {
 		if e.Err == nil && !e.Stepped() && e.Ours() && e.Head.Moment.Digest == s.moment.Digest {
 			s.moment.Run = e.Head.Moment.Run
@@ -147,7 +147,7 @@ func (s *taskCheckpoints) begins(ctx context.Context) error {
 
 // goOnWith goes on with the checkpoints of a task that went away, in whose place this one is.
 func (s *taskCheckpoints) goOnWith(ctx context.Context) error {
-	all, err := s.list(ctx, s.folder())
+	all, err := s.list(ctx, s.folder(), s.client.ClaimCheckpoints)
 	if err != nil {
 		return err
 	}
@@ -161,14 +161,17 @@ func (s *taskCheckpoints) goOnWith(ctx context.Context) error {
 	return nil
 }
 
+// lookup is how the servers are asked for the checkpoints in a folder.
+type lookup func(ctx context.Context, folder string) ([]rpc.Kept, error)
+
 // list is the checkpoints in a folder of the servers' bucket that are named by their steps.
-func (s *taskCheckpoints) list(ctx context.Context, folder string) ([]state.Entry, error) {
-	all, err := s.listAll(ctx, folder)
+func (s *taskCheckpoints) list(ctx context.Context, folder string, by lookup) ([]state.Entry, error) {
+	all, err := s.listAll(ctx, folder, by)
 	return slices.DeleteFunc(all, func(e state.Entry) bool { return !e.Stepped() }), err
 }
 
-func (s *taskCheckpoints) listAll(ctx context.Context, folder string) ([]state.Entry, error) {
-	kept, err := s.client.Checkpoints(ctx, folder)
+func (s *taskCheckpoints) listAll(ctx context.Context, folder string, by lookup) ([]state.Entry, error) {
+	kept, err := by(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
