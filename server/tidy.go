@@ -12,8 +12,8 @@ import (
 // writing, and what it was based on can go.
 const deepChain = state.ChainLimit / 2
 
-// tidy removes the checkpoints beside one that was committed, but for the last keep of its run and what these need, and what killed processes
-// left there, in the background.
+// tidy removes the checkpoints beside one that was committed, but for the last keep of its run and what these need, and what killed
+// processes left there, in the background.
 // Before that it makes the oldest of them whole if it is based on many others. What fails is logged, and tried again after the next commit.
 func (s *Server) tidy(j *job, last string, keep int) {
 	if keep < 1 || !j.tidying.CompareAndSwap(false, true) {

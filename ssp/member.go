@@ -224,6 +224,8 @@ func (j *Job[D, R]) rejoin(e *Join[R]) error {
 		return j.failed
 	case m == nil || m.client == "" || m.client != e.Client:
 		return fmt.Errorf("task %d of job %q is not here any more, the job is another: %w", e.Task, j.name, NotFound)
+	case m.status == Lost:
+		return fmt.Errorf("task %d of job %q was given up, the others have gone on without it: %w", e.Task, j.name, NotFound)
 	case m.over():
 		return fmt.Errorf("task %d of job %q has left: %w", e.Task, j.name, NotFound)
 	case e.Epoch < m.epoch:

@@ -12,8 +12,8 @@ import (
 // unfinished is the name of a checkpoint of a series and what makes it a temporary one.
 var unfinished = regexp.MustCompile(`^([0-9]{12,}|best\.[0-9]{6,})\.`)
 
-// Sweep removes from a folder what processes left that were killed while they wrote, replaced or removed checkpoints of a training there. What
-// a living process writes stays, and so does whatever has another name than these checkpoints.
+// Sweep removes from a folder what processes left that were killed while they wrote, replaced or removed checkpoints of a training there.
+// What a living process writes stays, and so does whatever has another name than these checkpoints.
 func Sweep(ctx context.Context, b blob.Bucket, folder string) error {
 	sweeper, can := b.(blob.Sweeper)
 	if !can {

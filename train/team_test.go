@@ -69,7 +69,7 @@ func TestOptionalSame(t *testing.T) {
 func TestGone(t *testing.T) {
 	for _, bound := range []ssp.Bound{ssp.BSP, 1, ssp.ASP} {
 		for _, watch := range []bool{false, true} {
-			for at := 0; at < 40; at += 3 {
+			for at := range 40 {
 				t.Run(fmt.Sprint(bound, watch, at), func(t *testing.T) {
 					var told []Gone
 					seen := map[int]int64{}

@@ -30,15 +30,15 @@ type absence struct {
 
 // giveUpFlags are what workers, and launches of them, are told.
 func (a *absence) giveUpFlags(c *cobra.Command) {
-	c.Flags().DurationVar(&a.giveUp, "give-up", 0, "go on without a worker that stays away for so long, like 2m, or that has not joined then: "+
-		"the others share its examples from the next epoch on, until it is back (with --checkpoint). Worker 0, which saves the model, is always "+
-		"waited for. Each worker keeps all examples at hand. 0: a job goes on with all workers, or not at all")
+	c.Flags().DurationVar(&a.giveUp, "give-up", 0, "go on without a worker that stays away for so long, like 2m, or has not joined then: "+
+		"the others share its examples from the next epoch on, until it is back (with --checkpoint). Worker 0, which saves the model, is "+
+		"always waited for. Each worker keeps all examples at hand. 0: a job goes on with all workers, or not at all")
 }
 
 // leaveFlag is what a worker by itself is told.
 func (a *absence) leaveFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&a.leave, "leave", false, "with --give-up: when this worker is asked to end (SIGTERM), it ends the epoch, and the others "+
-		"share its examples from the next one on; asked once more it ends at once")
+	c.Flags().BoolVar(&a.leave, "leave", false, "with --give-up: when this worker is asked to end (SIGTERM), it ends the epoch, and the "+
+		"others share its examples from the next one on; asked once more it ends at once")
 }
 
 // checkAbsence checks what the user said of workers that stay away, where these tasks are the worker's.
@@ -170,8 +170,8 @@ func goneText(g train.Gone) string {
 	case g.Left == 0:
 		return fmt.Sprintf("task %d was given up after epoch %d; the others share its %s", g.Task, g.Epoch, number.Of(g.Examples, "example"))
 	}
-	return fmt.Sprintf("task %d was given up in epoch %d after step %d of %d: %d of its %s were left out of that epoch; the others share them "+
-		"from the next one on", g.Task, g.Epoch, g.Step, g.Steps, g.Left, number.Of(g.Examples, "example"))
+	return fmt.Sprintf("task %d was given up in epoch %d after step %d of %d: %d of its %s were left out of that epoch; the others share "+
+		"them from the next one on", g.Task, g.Epoch, g.Step, g.Steps, g.Left, number.Of(g.Examples, "example"))
 }
 
 // settleTime is how long the first task waits for more when as many have joined as it knows of.

@@ -164,3 +164,29 @@ func TestFolderTaken(t *testing.T) {
 		t.Errorf("after it was killed: %v: %s", err, &p.err)
 	}
 }
+
+// TestBackInTime: a worker that is started again before it is given up takes its place, and the job has the bits of one that nothing happened to.
+func TestBackInTime(t *testing.T) {
+	dir := t.TempDir()
+	settings := longJob(t, dir, "--epochs", "20", "--early-stop", "20", "--give-up", "20s")
+	alone := newProcess(t, dir, "train", "--tasks", "3", "--algo", "fm", "--data", "clicks.ffm", "--batch", "30", "--holdout", "0.1", "--epochs", "20",
+		"--early-stop", "20", "--model", "alone")
+	if err := alone.Run(); err != nil {
+		t.Fatal(err, &alone.err)
+	}
+	for name, more := range map[string][]string{"checkpoints": {"--checkpoint", "ck", "--checkpoint-every", "50"}} {
+		t.Run(name, func(t *testing.T) {
+			c := newCast(t, dir, 2, 3, append(settings, more...)...)
+			waitFor(t, filepath.Join(dir, "run.jsonl"), `"epoch":3`)
+			c.kill(c.workers[2])
+			c.worker(2)
+			c.end()
+			if diff := newProcess(t, dir, "diff", "alone", "m"); diff.Run() != nil {
+				t.Errorf("the model differs: %s%s", &diff.out, &diff.err)
+			}
+			if strings.Contains(c.said[0].String(), "given up") {
+				t.Errorf("it was given up: %s", c.said[0])
+			}
+		})
+	}
+}
