@@ -76,7 +76,7 @@ func (l *Log) finish(durable uint64, err error) {
 // system may have forgotten what it could not write, and a second fsync would say that all is well.
 func (l *Log) commit(g *group) error {
 	if l.active.size > segmentHead && l.active.size+g.size > segmentHead+l.options.Segment {
-		if err := l.roll(g.first); err != nil {
+		if err := l.goOn(g.first); err != nil {
 			return l.failed(g.first, err)
 		}
 	}
@@ -110,8 +110,8 @@ func (s *segment) write(vec [][]byte, off, size int64) error {
 	return nil
 }
 
-// roll goes on in a new segment.
-func (l *Log) roll(first uint64) error {
+// goOn goes on in a new segment.
+func (l *Log) goOn(first uint64) error {
 	synced := first
 	if l.options.NoSync {
 		synced = l.synced

@@ -19,7 +19,7 @@ type CheckpointOptions struct {
 	// Base has only what has changed since the checkpoint at that path written, and which columns were removed since: an increment.
 	// Restore reads both, so whatever it is based on has to stay where it is. It is the last checkpoint with Track, or the one before it,
 	// or one that the job was restored from. After an error the base is the same as before. Where something was loaded or created
-	// since, the base was replaced, or 1000 are based on each other already, the error says that a whole one has to be written first.
+	// since, the base was replaced, or 100 are based on each other already, the error says that a whole one has to be written first.
 	// "": everything is written.
 	Base    string
 	Track   bool              // later ones may be based on it: the servers remember what changes from now on. A Base implies it

@@ -15,6 +15,7 @@ type link struct {
 	c      *Client
 	index  int
 	addr   string
+	role   uint64   // the epoch of the server's role; 0: it has none
 	conn   rpc.Conn // nil: lost. Set under the client's mu
 	joined bool     // the server knows the client
 	epoch  int      // connections lost
@@ -291,7 +292,7 @@ func (l *link) joining() (*rpc.Request, error) {
 	return control(rpc.OpJoin, rpc.Join{
 		Job: o.Job, Task: o.Task, Tasks: o.Tasks, Bound: o.Bound, Plan: o.agreed(), Worker: o.Worker, Mine: o.Mine,
 		Client: l.c.id, Epoch: l.epoch, First: !l.joined, Grace: int64(max(o.Retry, o.Grace)),
-		Optional: o.Optional, Attempt: o.Attempt, Replace: o.Replace,
+		Optional: o.Optional, Attempt: o.Attempt, Replace: o.Replace, Role: l.role,
 	})
 }
 

@@ -42,6 +42,7 @@ import (
 type Options struct {
 	Network rpc.Network
 	Servers []string             // addresses; all tasks of a job give them in the same order
+	Roles   []uint64             // epochs of the roles that they have to have (package coord); nil: they have none
 	Job     string               // names the matrices and clocks that tasks share
 	Task    int                  // which of the tasks this client is
 	Tasks   int                  // how many there are
@@ -146,12 +147,19 @@ func newClient(ctx context.Context, o Options) (*Client, error) {
 			return nil, err
 		}
 	}
+	if o.Roles != nil && len(o.Roles) != len(o.Servers) {
+		return nil, fmt.Errorf("ps: %d epochs of the roles of %d servers, want as many, or none", len(o.Roles), len(o.Servers))
+	}
 	if o.InFlight <= 0 {
 		o.InFlight = 4
 	}
 	c := &Client{o: o, id: rand.Text(), tasks: o.Tasks, mats: map[string]*Matrix{}, arenas: newArenas(len(o.Servers))}
 	for i, addr := range o.Servers {
-		c.links = append(c.links, &link{c: c, index: i, addr: addr})
+		l := &link{c: c, index: i, addr: addr}
+		if o.Roles != nil {
+			l.role = o.Roles[i]
+		}
+		c.links = append(c.links, l)
 	}
 	for _, l := range c.links {
 		conn, err := o.Network.Dial(ctx, l.addr)

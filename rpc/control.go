@@ -26,6 +26,9 @@ type Join struct {
 	// Attempt counts how often a job that goes on from checkpoints has begun, from 1 on: a task of a later one ends those before. 0:
 	// the job has one attempt.
 	Attempt int `json:"attempt,omitempty"`
+	// Role is the epoch of the role that the server has to have (package coord): under another one it is not the server that the task looks
+	// for. 0: any, or none.
+	Role uint64 `json:"role,omitempty"`
 }
 
 // Joined answers OpJoin.

@@ -29,6 +29,7 @@ type Exchange struct {
 	room     budget.Charge  // for the answer
 	reserved int64          // its size
 	queue    *budget.Credit // where what it takes beyond that is counted
+	checked  Checker        // nil: it is answered as it is
 
 	mu     sync.Mutex
 	ctx    context.Context
@@ -102,11 +103,27 @@ func (x *Exchange) finish(r *Response, err error) {
 		return
 	}
 	x.Cancel(nil)
+	if x.checked != nil {
+		if why := x.checked.Check(); why != nil {
+			r.Release()
+			r, err = nil, why
+		}
+	}
 	memory := x.Memory
 	x.room.Release()
 	x.send(x, r, err)
 	memory.Release()
 }
+
+// Checker says whether a server may answer.
+type Checker interface {
+	// Check is why it may not, nil if it may. It must not block, and may be called by many goroutines.
+	Check() error
+}
+
+// Checked has the exchange answered only as long as c allows that; if not, its error is the answer in place of any other. The handler
+// calls it before anybody else has the exchange.
+func (x *Exchange) Checked(c Checker) { x.checked = c }
 
 // Answered reports whether the exchange was answered.
 func (x *Exchange) Answered() bool { return x.answered.Load() }

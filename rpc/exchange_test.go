@@ -174,3 +174,34 @@ func TestExchangeMore(t *testing.T) {
 		}
 	}
 }
+
+// checkFunc is a Checker.
+type checkFunc func() error
+
+func (f checkFunc) Check() error { return f() }
+
+// An exchange whose server may not answer any more is answered with the reason, whatever the answer would have been, and the memory of that
+// is given back.
+func TestExchangeChecked(t *testing.T) {
+	why := error(nil)
+	for _, c := range []struct{ check, answer, want error }{
+		{nil, nil, nil}, {nil, rpc.ErrStale, rpc.ErrStale}, {rpc.ErrAborted, nil, rpc.ErrAborted}, {rpc.ErrAborted, rpc.ErrStale, rpc.ErrAborted},
+	} {
+		ledger, answers := budget.New(1<<20), 0
+		var err error
+		x := rpc.NewExchange(&rpc.Request{}, &rpc.Peer{}, func(_ *rpc.Exchange, r *rpc.Response, e error) { answers, err = answers+1, e; r.Release() })
+		why = nil
+		x.Checked(checkFunc(func() error { return why }))
+		charge, _ := ledger.TryTake(budget.Queues, 100)
+		memory := rpc.NewBuffer(100, charge)
+		if why = c.check; c.answer != nil {
+			memory.Release()
+			x.Fail(c.answer)
+		} else {
+			x.Answer(&rpc.Response{Memory: memory})
+		}
+		if answers != 1 || !errors.Is(err, c.want) || c.want == nil && err != nil || ledger.Used().Total() != 0 {
+			t.Errorf("%+v: %d answers, %v, %d bytes left", c, answers, err, ledger.Used().Total())
+		}
+	}
+}

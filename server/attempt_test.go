@@ -231,3 +231,28 @@ func TestAttemptAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestMarksReady: a large dense matrix that steps change as a whole has memory for the first checkpoint before that is asked for, in a job
+// that has checkpoints and where there is enough for others.
+func TestMarksReady(t *testing.T) {
+	least := int64(0)
+	for _, c := range []struct {
+		attempt int
+		memory  int64
+		ready   bool
+	}{{0, 1 << 30, false}, {1, 1 << 30, true}, {1, 40 << 20, false}} {
+		ledger := budget.New(c.memory)
+		s := serve(t, func(s *server.Server) { s.Ledger = ledger })
+		const cells = 1 << 20
+		conn := s.joinAs(rpc.Join{Job: "j", Tasks: 1, Attempt: c.attempt})
+		m := conn.create(with(one("w", 1, cells), "adagrad"))[0]
+		conn.pulled(m.row(0))
+		used := ledger.Used()[budget.Tables]
+		if c.attempt == 0 {
+			least = used
+		}
+		if used > least+4*cells != c.ready {
+			t.Errorf("attempt %d with %d bytes of memory: tables take %d, %d without checkpoints", c.attempt, c.memory, used, least)
+		}
+	}
+}

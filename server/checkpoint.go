@@ -164,8 +164,10 @@ func (c *checkpoint) write(ctx context.Context, w *pendingSave, r *rpc.Response)
 	w.saver = &committer{save, c, nil}
 	out := state.Part{Server: c.save.Index, Base: c.base.ID}
 	records := func(w *state.Writer) error {
+		pace := newPace(c.j.slowest.Load())
 		for i, st := range c.stores {
 			for _, shot := range c.shots[i] {
+				shot.pace = pace
 				record, err := shot.record(ctx, w, c.clocks[i])
 				if err != nil {
 					return err

@@ -14,7 +14,6 @@ import (
 	"thole.example/matrix"
 	"thole.example/ps"
 	"thole.example/rpc"
-	"thole.example/server"
 	"thole.example/ssp"
 	"thole.example/state"
 )
@@ -158,17 +157,7 @@ func goesOnFrom(t *testing.T, bucket blob.Bucket, metas []matrix.Meta, bound ssp
 // so, nothing else is disturbed, and the next one has everything.
 func TestCheckpointPassedByUpdate(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
-		busy := make(chan struct{})
-		add := changing("slow", func(x float64) float64 {
-			<-busy
-			return x + 1
-		})
-		s := serve(t, func(s *server.Server) { s.Funcs = table(t, add) })
-		c := s.join(0, 1, ssp.BSP)
-		m := c.create(one("m", 1, 1))[0]
-		c.seq++
-		update := c.start(rpc.Request{Op: rpc.OpUpdate, Seq: c.seq, Func: "slow", Parts: []rpc.Part{m.whole(0)}})
-		synctest.Wait()
+		s, c, m, update, busy := updating(t)
 		call := c.checkpointing("c", 0, m)
 		push := c.push([]rpc.Part{m.row(0, 5)}, own(0), m.tick(0, 0, 0))
 		synctest.Wait()

@@ -148,17 +148,7 @@ func TestCheckpointOfAJob(t *testing.T) {
 // TestCheckpointDuringUpdate: a checkpoint has all of an update that runs, or nothing.
 func TestCheckpointDuringUpdate(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
-		busy := make(chan struct{})
-		add := changing("slow", func(x float64) float64 {
-			<-busy
-			return x + 1
-		})
-		s := serve(t, func(s *server.Server) { s.Funcs = table(t, add) })
-		c := s.join(0, 1, ssp.BSP)
-		m := c.create(one("m", 1, 1))[0]
-		c.seq++
-		update := c.start(rpc.Request{Op: rpc.OpUpdate, Seq: c.seq, Func: "slow", Parts: []rpc.Part{m.whole(0)}})
-		synctest.Wait()
+		s, c, m, update, busy := updating(t)
 		call := c.checkpointing("c", 0, m)
 		synctest.Wait()
 		if call.Ready() {
@@ -351,4 +341,20 @@ func TestCheckpointWhilePushing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// updating is a task whose update of its matrix runs until busy is closed.
+func updating(t *testing.T) (s *site, c *conn, m *known, update *rpc.Call, busy chan struct{}) {
+	busy = make(chan struct{})
+	add := changing("slow", func(x float64) float64 {
+		<-busy
+		return x + 1
+	})
+	s = serve(t, func(s *server.Server) { s.Funcs = table(t, add) })
+	c = s.join(0, 1, ssp.BSP)
+	m = c.create(one("m", 1, 1))[0]
+	c.seq++
+	update = c.start(rpc.Request{Op: rpc.OpUpdate, Seq: c.seq, Func: "slow", Parts: []rpc.Part{m.whole(0)}})
+	synctest.Wait()
+	return s, c, m, update, busy
 }

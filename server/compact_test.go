@@ -10,7 +10,6 @@ import (
 
 	"thole.example/blob"
 	"thole.example/ps"
-	"thole.example/rpc"
 	"thole.example/state"
 )
 
@@ -51,32 +50,15 @@ func TestCompact(t *testing.T) {
 	for seed := range uint64(60) {
 		h := &history{t: t, metas: changed(), rng: rand.New(rand.NewPCG(seed, 4))}
 		bucket, base, n := &blob.Mem{}, "", 0
-		for jobs := range 1 + h.rng.IntN(3) {
-			h.on(h.rng.Uint64(), bucket, func(ctx context.Context, p *ps.Client) error {
-				if base != "" {
-					if _, err := p.Restore(ctx, base); err != nil {
-						return err
-					}
-				}
-				for range 1 + h.rng.IntN(3) {
-					if err := h.live(ctx, p); err != nil {
-						return err
-					}
-					path := fmt.Sprint("s/increment", n)
-					err := p.CheckpointSince(ctx, path, base)
-					if errors.Is(err, rpc.ErrRefused) && jobs > 0 { // bands of rows are others than those of the base
-						err = p.CheckpointSince(ctx, path, "")
-					}
-					if err = errors.Join(err, p.Checkpoint(ctx, fmt.Sprint("whole", n))); err != nil {
-						return fmt.Errorf("seed %d: %w", seed, err)
-					}
-					if base = path; h.rng.IntN(3) == 0 { // while the job goes on
-						h.compacted(bucket, path, fmt.Sprint("whole", n))
+		for range 1 + h.rng.IntN(3) {
+			h.on(h.rng.Uint64(), bucket, func(ctx context.Context, p *ps.Client) (err error) {
+				base, n, err = h.increments(ctx, p, "s/", base, n, func(increment, whole string) {
+					if h.rng.IntN(3) == 0 { // while the job goes on
+						h.compacted(bucket, increment, whole)
 						made++
 					}
-					n++
-				}
-				return nil
+				})
+				return err
 			})
 		}
 		for k := range n {

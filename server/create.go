@@ -159,6 +159,7 @@ func (c *creation) install(all, fresh []*store) {
 		if !s.own {
 			s.bound = j.bound
 		}
+		s.lasting = j.core.Attempt() > 0
 		s.slowest.Store(int32(j.core.Slowest(int(s.number))))
 	}
 	j.stores.Store(&all)
@@ -194,6 +195,14 @@ func (p *partition) make() {
 		return
 	}
 	p.shard = sh
+	p.readyMark()
+}
+
+// readyMark has memory be found for the first mark of a job that will have some, if that leaves as much for others.
+func (p *partition) readyMark() {
+	if p.of.lasting {
+		p.shard.ReadyMark(p.of.job.server.tablesLeft() / 2)
+	}
 	p.recount()
 }
 

@@ -202,36 +202,44 @@ func (h *history) same(seed uint64, bucket blob.Bucket, increment, whole string)
 	}
 }
 
+// increments has a job make some increments, in dir, each followed by a whole checkpoint of the same moment, and calls made after each.
+// They go on from base, and are numbered from n.
+func (h *history) increments(ctx context.Context, p *ps.Client, dir, base string, n int, made func(increment, whole string)) (string, int, error) {
+	first := base
+	if base != "" {
+		if _, err := p.Restore(ctx, base); err != nil {
+			return base, n, err
+		}
+	}
+	for range 1 + h.rng.IntN(3) {
+		if err := h.live(ctx, p); err != nil {
+			return base, n, err
+		}
+		increment, whole := fmt.Sprint(dir, "increment", n), fmt.Sprint("whole", n)
+		err := p.CheckpointSince(ctx, increment, base)
+		if errors.Is(err, rpc.ErrRefused) && first != "" { // bands of rows are others than those of the base
+			err = p.CheckpointSince(ctx, increment, "")
+		}
+		if err = errors.Join(err, p.Checkpoint(ctx, whole)); err != nil {
+			return base, n, err
+		}
+		made(increment, whole)
+		base = increment
+		n++
+	}
+	return base, n, nil
+}
+
 // TestIncrements: what increments give is what a whole checkpoint of the same moment gives, to the last bit, on any servers, and
 // training that goes on from both is the same. A job goes on with increments of what it was restored from.
 func TestIncrements(t *testing.T) {
 	for seed := range uint64(60) {
 		h := &history{t: t, metas: changed(), rng: rand.New(rand.NewPCG(seed, 3))}
-		bucket, base, n, refused := &blob.Mem{}, "", 0, 0
-		for jobs := range 1 + h.rng.IntN(3) {
-			h.on(h.rng.Uint64(), bucket, func(ctx context.Context, p *ps.Client) error {
-				if base != "" {
-					if _, err := p.Restore(ctx, base); err != nil {
-						return err
-					}
-				}
-				for range 1 + h.rng.IntN(3) {
-					if err := h.live(ctx, p); err != nil {
-						return err
-					}
-					path := fmt.Sprint("increment", n)
-					err := p.CheckpointSince(ctx, path, base)
-					if errors.Is(err, rpc.ErrRefused) && jobs > 0 { // bands of rows are others than those of the base
-						refused++
-						err = p.CheckpointSince(ctx, path, "")
-					}
-					if err = errors.Join(err, p.Checkpoint(ctx, fmt.Sprint("whole", n))); err != nil {
-						return fmt.Errorf("seed %d: %w", seed, err)
-					}
-					base = path
-					n++
-				}
-				return nil
+		bucket, base, n := &blob.Mem{}, "", 0
+		for range 1 + h.rng.IntN(3) {
+			h.on(h.rng.Uint64(), bucket, func(ctx context.Context, p *ps.Client) (err error) {
+				base, n, err = h.increments(ctx, p, "", base, n, func(string, string) {})
+				return err
 			})
 		}
 		for k := range n {
@@ -321,12 +329,12 @@ func TestIncrementRefused(t *testing.T) {
 				t.Errorf("%s: values have changed: %v", path, err)
 			}
 		}
-		const todo = "write a whole one first, with an empty base"
+		const advice = "write a whole one first, with an empty base"
 		if err := errors.Join(f.step(ctx, p, 1), p.Checkpoint(ctx, "plain")); err != nil {
 			return err
 		}
-		since("b", "a", rpc.ErrNotFound, "a/checkpoint", todo)
-		since("b", "plain", rpc.ErrRefused, `since checkpoint "plain" is not known`, "its last ones are []", todo)
+		since("b", "a", rpc.ErrNotFound, "a/checkpoint", advice)
+		since("b", "plain", rpc.ErrRefused, `since checkpoint "plain" is not known`, "its last ones are []", advice)
 		since("a", "", nil)
 		since("a", "a", rpc.ErrRefused, `checkpoint "a" is one that "a" is based on`)
 		since("b", "a", nil)
@@ -341,7 +349,7 @@ func TestIncrementRefused(t *testing.T) {
 			return err
 		}
 		restored("c", rpc.ErrNotFound, "checkpoint c is based on b, which cannot be read")
-		since("d", "c", rpc.ErrNotFound, "checkpoint c is based on b, which cannot be read", todo)
+		since("d", "c", rpc.ErrNotFound, "checkpoint c is based on b, which cannot be read", advice)
 		since("d", "", nil)
 		if err := p.Checkpoint(ctx, "x"); err != nil {
 			return err
@@ -354,12 +362,12 @@ func TestIncrementRefused(t *testing.T) {
 		if err := p.Load(ctx, ps.LoadOptions{Path: "model"}); err != nil {
 			return err
 		}
-		since("f", "e", rpc.ErrRefused, "what has changed since is not known", "as where something was loaded", todo)
+		since("f", "e", rpc.ErrRefused, "what has changed since is not known", "as where something was loaded", advice)
 		since("f", "", nil)
 		if err := p.Create(ctx, "", matrix.Meta{Name: "late", Rows: 1, Cols: 3, DType: matrix.F32}); err != nil {
 			return err
 		}
-		since("g", "f", rpc.ErrRefused, `has matrices ["s"], the job ["late" "s"]`, todo)
+		since("g", "f", rpc.ErrRefused, `has matrices ["s"], the job ["late" "s"]`, advice)
 		since("g", "", nil)
 		since("h", "g", nil)
 		return nil

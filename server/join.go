@@ -34,6 +34,10 @@ func (s *Server) join(x *rpc.Exchange) {
 		x.Fail(fmt.Errorf("join: %w: %w", rpc.ErrMalformed, err))
 		return
 	}
+	if err := s.otherRole(&a); err != nil {
+		x.Fail(err)
+		return
+	}
 	at, _ := x.From.State.(*seat)
 	if at == nil {
 		at = &seat{conn: s.conns.Add(1)}

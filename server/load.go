@@ -193,7 +193,7 @@ func (l *loading) swap() (err error) {
 			f.to.shard, f.shard = f.shard, nil
 			f.to.bytes.Release()
 			f.to.bytes, f.bytes = f.bytes, budget.Charge{}
-			f.to.recount()
+			f.to.readyMark()
 		})
 	}
 	return err

@@ -2,38 +2,44 @@ package server
 
 import (
 	"context"
-	"runtime"
-	"runtime/metrics"
 	"time"
 )
 
-// pace keeps a snapshot on its way out from taking the processors of those who train: while goroutines wait for a processor it works for
-// its part of the time alone, and else as fast as it can.
+// pace keeps snapshots on their way out from slowing down those who train: while the clock of the job goes on they take their part of the
+// time alone, and else as much as they can. That a processor is idle says little: two of them may be one core, and all share memory.
 type pace struct {
-	begun  time.Time
-	least  float64 // seconds that a byte took when nothing else did
-	sample [1]metrics.Sample
+	begun time.Time
+	least float64   // seconds that a byte took when nothing else did
+	clock int32     // of the job
+	moved time.Time // when that went on; zero: it has not yet
 }
 
-// pacePart is which part of all processors a snapshot takes while others wait for one: 1 of so many.
-const pacePart = 10
+const (
+	// pacePart is which part of the time of a processor snapshots take while training goes on: 1 of so many.
+	pacePart = 10
+	// paceSteady is for how long nobody has to train until nobody is taken to.
+	paceSteady = time.Second
+)
+
+// newPace is before all work, at a clock of the job.
+func newPace(clock int32) *pace { return &pace{clock: clock} }
 
 // begin is before some work.
 func (p *pace) begin() { p.begun = time.Now() }
 
-// rest is after it, for as long as it is too early to begin again. Of the time that the work of so many bytes took, what it waited for
-// a processor does not count.
-func (p *pace) rest(ctx context.Context, bytes int) {
-	each := time.Since(p.begun).Seconds() / float64(max(1, bytes))
+// rest is after it, at a clock of the job, for as long as it is too early to begin again. Of the time that the work of so many bytes took,
+// what it waited for a processor does not count.
+func (p *pace) rest(ctx context.Context, bytes int, clock int32) {
+	now := time.Now()
+	each := now.Sub(p.begun).Seconds() / float64(max(1, bytes))
 	if p.least == 0 || each < p.least {
 		p.least = each
 	}
-	worked := time.Duration(min(each, 2*p.least) * float64(bytes) * float64(time.Second))
-	rest := worked*pacePart/time.Duration(runtime.GOMAXPROCS(0)) - worked
-	if rest <= 0 || !p.wanted() {
+	if !p.trains(now, clock) {
 		return
 	}
-	t := time.NewTimer(rest)
+	worked := time.Duration(min(each, 2*p.least) * float64(bytes) * float64(time.Second))
+	t := time.NewTimer(worked * (pacePart - 1))
 	defer t.Stop()
 	select {
 	case <-t.C:
@@ -41,9 +47,10 @@ func (p *pace) rest(ctx context.Context, bytes int) {
 	}
 }
 
-// wanted reports whether goroutines wait for a processor.
-func (p *pace) wanted() bool {
-	p.sample[0].Name = "/sched/goroutines/runnable:goroutines"
-	metrics.Read(p.sample[:])
-	return p.sample[0].Value.Kind() == metrics.KindUint64 && p.sample[0].Value.Uint64() > 0
+// trains reports whether the clock has gone on of late.
+func (p *pace) trains(now time.Time, clock int32) bool {
+	if clock != p.clock {
+		p.clock, p.moved = clock, now
+	}
+	return !p.moved.IsZero() && now.Sub(p.moved) < paceSteady
 }

@@ -2,34 +2,46 @@ package server
 
 import (
 	"context"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
-// TestSnapshotPace: whoever writes a snapshot is told when others wait for a processor, and ends to rest when nobody waits for what it writes.
+// TestSnapshotPace: whoever writes a snapshot takes its part of the time while a clock goes on, all of it before and after, and ends to rest
+// when nobody waits for what it writes.
 func TestSnapshotPace(t *testing.T) {
-	var p pace
-	var stop atomic.Bool
-	var all sync.WaitGroup
-	for range 4 * runtime.GOMAXPROCS(0) {
-		all.Go(func() {
-			for !stop.Load() {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		p := newPace(7)
+		rested := func(clock int32) time.Duration {
+			p.begin()
+			time.Sleep(time.Millisecond)
+			began := time.Now()
+			p.rest(ctx, 1000, clock)
+			return time.Since(began)
+		}
+		for _, clock := range []int32{7, 7} {
+			if took := rested(clock); took != 0 {
+				t.Errorf("nobody trains, and it rests for %v", took)
 			}
-		})
-	}
-	for !p.wanted() {
-		runtime.Gosched()
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	p.begun = time.Now().Add(-time.Hour)
-	p.rest(ctx, 1)
-	stop.Store(true)
-	all.Wait()
-	for p.wanted() {
-		runtime.Gosched()
-	}
+		}
+		for clock := range int32(3) {
+			if took := rested(8 + clock); took != 9*time.Millisecond {
+				t.Errorf("after a millisecond of work it rests for %v, want nine", took)
+			}
+		}
+		p.begun = p.begun.Add(-time.Hour) // it waited for a processor
+		began := time.Now()
+		if p.rest(ctx, 1000, 10); time.Since(began) != 18*time.Millisecond {
+			t.Errorf("after an hour of waiting it rests for %v, want as after two milliseconds of work", time.Since(began))
+		}
+		time.Sleep(paceSteady)
+		if took := rested(10); took != 0 {
+			t.Errorf("nobody trains any more, and it rests for %v", took)
+		}
+		cancel()
+		if took := rested(11); took != 0 {
+			t.Errorf("nobody wants it any more, and it rests for %v", took)
+		}
+	})
 }

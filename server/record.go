@@ -97,7 +97,7 @@ func (s *snapshot) stateColumns(ctx context.Context, p *state.Partition, give fu
 			if err := s.charged(b, give); err != nil {
 				return err
 			}
-			s.pace.rest(ctx, bandSize(b))
+			s.pace.rest(ctx, bandSize(b), s.of.of.job.slowest.Load())
 			s.pace.begin()
 		}
 	}
@@ -180,7 +180,7 @@ func (s *snapshot) stateCells(ctx context.Context, p *state.Partition, give func
 		if err := s.charged(b, give); err != nil {
 			return err
 		}
-		s.pace.rest(ctx, bandSize(b))
+		s.pace.rest(ctx, bandSize(b), s.of.of.job.slowest.Load())
 	}
 	return nil
 }

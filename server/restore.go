@@ -137,10 +137,9 @@ type restoring struct {
 	known *shard.Past  // of the record that knows most steps
 	mixed bool         // others have made other steps
 
-	keys   [][]int64    // of a band, by partition
-	ages   []shard.Ages // of the keys, what the band has of these
-	stamps [][]int64    // the steps that they are as of, if they are stale
-	values [][]byte
+	sorted   []restored // by partition
+	lasts    []int64    // named, over and over
+	upToDate []int64    // the steps of a record, over and over
 }
 
 // overlaps reports whether a partition of the checkpoint may have something of one here.

@@ -138,67 +138,134 @@ func (r *restoring) cells(b state.Band) error {
 	return nil
 }
 
-// columns sorts columns by their partitions, and puts them there.
+// columns puts columns into the partitions that they are of.
 func (r *restoring) columns(p *state.Partition, b state.Band, values []byte, each int) error {
+	all := r.all(p, b, values)
 	parts := r.st.parts
-	if n := parts.Beside(); r.keys == nil {
-		r.keys, r.ages, r.stamps, r.values = make([][]int64, n), make([]shard.Ages, n), make([][]int64, n), make([][]byte, n)
+	if len(r.newer.of) > 0 || parts.Bits == 0 && parts.Beside() > 1 {
+		if err := r.sort(p, all, each); err != nil {
+			return err
+		}
+		r.see(p, b.Keys)
+		return nil
 	}
-	for i, key := range b.Keys {
-		if r.newer.has(p, key) {
-			continue
+	for lo, hi := 0, 0; lo < len(b.Keys); lo = hi { // in the order of their hashes those of a partition follow each other
+		beside := parts.Of(b.Keys[lo])
+		for hi = lo + 1; hi < len(b.Keys) && parts.Of(b.Keys[hi]) == beside; {
+			hi++
 		}
-		id := parts.Of(key)
-		r.keys[id] = append(r.keys[id], key)
-		switch {
-		case r.ageless:
-			r.ages[id].Last = append(r.ages[id].Last, r.named)
-		case b.Last != nil:
-			r.ages[id].Last = append(r.ages[id].Last, b.Last[i])
+		if err := r.put(p, beside, all.part(lo, hi, each)); err != nil {
+			return err
 		}
-		if b.Ranks != nil {
-			r.ages[id].Ranks = append(r.ages[id].Ranks, b.Ranks[i])
-		}
-		switch {
-		case b.Stamps != nil:
-			r.stamps[id] = append(r.stamps[id], b.Stamps[i])
-		case r.past != nil: // they were up to date
-			r.stamps[id] = append(r.stamps[id], p.Steps)
-		}
-		r.values[id] = append(r.values[id], values[i*each:][:each]...)
-	}
-	for beside, some := range r.keys {
-		if len(some) == 0 {
-			continue
-		}
-		for band := range parts.Bands() {
-			f := r.to[band*parts.Beside()+beside]
-			if f == nil || parts.Band(band).Intersect(p.At.Rows).Len() == 0 {
-				continue
-			}
-			if err := r.put(f.shard, p.At.Rows, beside); err != nil {
-				return err
-			}
-			if err := f.shard.RestoreAges(some, r.ages[beside]); err != nil {
-				return err
-			}
-			if err := r.count(f); err != nil {
-				return err
-			}
-		}
-		r.keys[beside], r.ages[beside], r.values[beside] = some[:0], shard.Ages{}, r.values[beside][:0]
-		r.stamps[beside] = r.stamps[beside][:0]
 	}
 	r.see(p, b.Keys)
 	return nil
 }
 
-// put puts the columns of a partition that were sorted there.
-func (r *restoring) put(to *shard.Shard, rows matrix.Range, beside int) error {
-	if r.past == nil {
-		return to.RestoreColumns(rows, r.keys[beside], r.values[beside])
+// restored is columns with their rows, one after the other.
+type restored struct {
+	keys   []int64
+	ages   shard.Ages // what is known of these
+	stamps []int64    // the steps that they are as of, if they are stale
+	values []byte
+}
+
+// all is the columns of a band.
+func (r *restoring) all(p *state.Partition, b state.Band, values []byte) restored {
+	all := restored{keys: b.Keys, ages: shard.Ages{Last: b.Last, Ranks: b.Ranks}, stamps: b.Stamps, values: values}
+	if r.ageless {
+		r.lasts = repeated(r.lasts, r.named, len(b.Keys))
+		all.ages.Last = r.lasts[:len(b.Keys)]
 	}
-	return to.RestoreStale(r.past, rows, r.keys[beside], r.values[beside], r.stamps[beside])
+	if b.Stamps == nil && r.past != nil { // they were up to date
+		r.upToDate = repeated(r.upToDate, p.Steps, len(b.Keys))
+		all.stamps = r.upToDate[:len(b.Keys)]
+	}
+	return all
+}
+
+// repeated is a step n times or more, in the memory of some others.
+func repeated(some []int64, step int64, n int) []int64 {
+	if len(some) > 0 && some[0] != step {
+		some = some[:0]
+	}
+	for len(some) < n {
+		some = append(some, step)
+	}
+	return some
+}
+
+// part is the columns lo to hi, which share the memory of c.
+func (c *restored) part(lo, hi, each int) restored {
+	out := restored{keys: c.keys[lo:hi], values: c.values[lo*each : hi*each]}
+	if c.ages.Last != nil {
+		out.ages.Last = c.ages.Last[lo:hi]
+	}
+	if c.ages.Ranks != nil {
+		out.ages.Ranks = c.ages.Ranks[lo:hi]
+	}
+	if c.stamps != nil {
+		out.stamps = c.stamps[lo:hi]
+	}
+	return out
+}
+
+// add adds column i of others.
+func (c *restored) add(from *restored, i, each int) {
+	one := from.part(i, i+1, each)
+	c.keys = append(c.keys, one.keys...)
+	c.ages.Last, c.ages.Ranks = append(c.ages.Last, one.ages.Last...), append(c.ages.Ranks, one.ages.Ranks...)
+	c.stamps, c.values = append(c.stamps, one.stamps...), append(c.values, one.values...)
+}
+
+// sort puts those of the columns that no newer checkpoint has into the partitions that they are of.
+func (r *restoring) sort(p *state.Partition, all restored, each int) error {
+	if r.sorted == nil {
+		r.sorted = make([]restored, r.st.parts.Beside())
+	}
+	for i, key := range all.keys {
+		if !r.newer.has(p, key) {
+			r.sorted[r.st.parts.Of(key)].add(&all, i, each)
+		}
+	}
+	for beside := range r.sorted {
+		some := &r.sorted[beside]
+		if len(some.keys) == 0 {
+			continue
+		}
+		if err := r.put(p, beside, *some); err != nil {
+			return err
+		}
+		*some = restored{keys: some.keys[:0], stamps: some.stamps[:0], values: some.values[:0]}
+	}
+	return nil
+}
+
+// put puts columns into the partitions that lie beside others, those of all rows.
+func (r *restoring) put(p *state.Partition, beside int, some restored) error {
+	parts := r.st.parts
+	for band := range parts.Bands() {
+		f := r.to[band*parts.Beside()+beside]
+		if f == nil || parts.Band(band).Intersect(p.At.Rows).Len() == 0 {
+			continue
+		}
+		var err error
+		if r.past == nil {
+			err = f.shard.RestoreColumns(p.At.Rows, some.keys, some.values)
+		} else {
+			err = f.shard.RestoreStale(r.past, p.At.Rows, some.keys, some.values, some.stamps)
+		}
+		if err == nil {
+			err = f.shard.RestoreAges(some.keys, some.ages)
+		}
+		if err == nil {
+			err = r.count(f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // count takes the memory that a partition has beside the one that it will replace.

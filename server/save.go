@@ -308,6 +308,9 @@ func (s *Server) commit(m *member, x *rpc.Exchange) {
 		for i, p := range a.Parts {
 			parts[i] = p
 		}
+		if err := s.fenced(); err != nil { // it may have been waited for long
+			return nil, err
+		}
 		if err := w.Commit(ctx, parts); err != nil {
 			return nil, err
 		}

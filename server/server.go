@@ -25,6 +25,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -55,6 +56,9 @@ type Server struct {
 
 	JobLimits access.Limits // of each job, whoever's it is
 
+	// Role is what the process has to be while it answers: another may be in its place. nil: nobody else can be.
+	Role Role
+
 	// Scratch is a folder for deltas that wait and have no room in memory, and for rows of sparse matrices that have none. "": the
 	// system's temporary one, for deltas; rows stay in memory.
 	Scratch string
@@ -81,7 +85,7 @@ func (s *Server) now() time.Duration {
 
 // Serve implements rpc.Handler.
 func (s *Server) Serve(x *rpc.Exchange) {
-	if err := allowed(x); err != nil {
+	if err := cmp.Or(allowed(x), s.inRole(x)); err != nil {
 		x.Fail(err)
 		return
 	}

@@ -23,7 +23,7 @@ func (s *Server) tidy(j *job, last string, keep int) {
 		defer j.tidying.Store(false)
 		folder := path.Dir(last)
 		err := s.try(func() {
-			if err := s.tidyFolder(j.ctx, folder, keep); err != nil && j.ctx.Err() == nil {
+			if err := s.tidyFolder(j.ctx, last, keep); err != nil && j.ctx.Err() == nil {
 				s.logger().Warn("old checkpoints could not be removed", "folder", folder, "err", err)
 			}
 		})
@@ -33,11 +33,17 @@ func (s *Server) tidy(j *job, last string, keep int) {
 	}()
 }
 
-func (s *Server) tidyFolder(ctx context.Context, folder string, keep int) error {
-	if err := state.Sweep(ctx, s.Bucket, folder); err != nil {
+// tidyFolder tidies the folder of the checkpoint last. Later ones are left as they are, and count for nothing: the training went back
+// behind them, and replaces them when it comes there.
+func (s *Server) tidyFolder(ctx context.Context, last string, keep int) error {
+	if err := state.Sweep(ctx, s.Bucket, path.Dir(last)); err != nil {
 		return err
 	}
-	all, err := state.List(ctx, s.Bucket, folder)
+	list := func() ([]state.Entry, error) {
+		all, err := state.List(ctx, s.Bucket, path.Dir(last))
+		return slices.DeleteFunc(all, func(e state.Entry) bool { return e.Stepped() && e.Path > last }), err
+	}
+	all, err := list()
 	if err != nil {
 		return err
 	}
@@ -45,7 +51,7 @@ func (s *Server) tidyFolder(ctx context.Context, folder string, keep int) error 
 		if err := state.Compact(ctx, s.Bucket, oldest, nil); err != nil {
 			return err
 		}
-		if all, err = state.List(ctx, s.Bucket, folder); err != nil {
+		if all, err = list(); err != nil {
 			return err
 		}
 	}

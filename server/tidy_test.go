@@ -81,3 +81,48 @@ func TestTidy(t *testing.T) {
 		})
 	})
 }
+
+// A training that went back behind some of its checkpoints keeps those that it writes from then on, and leaves the others to be replaced.
+func TestTidyBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bucket := &blob.Mem{}
+		f := newFleet(t, "mem", 2, bucket, []matrix.Meta{{Name: "a", Rows: 1, Cols: 2, DType: matrix.F64}})
+		write := func(attempt int, steps ...int64) {
+			f.run(1, ssp.BSP, func(ctx context.Context, p *ps.Client, _ int) error {
+				for _, step := range steps {
+					o := ps.CheckpointOptions{Path: "run/" + state.StepName(step), Track: true, Keep: 1,
+						Moment: fmt.Appendf(nil, `{"run":"r","attempt":%d}`, attempt)}
+					k, err := p.BeginCheckpoint(ctx, o)
+					if err == nil {
+						err = k.Wait(ctx)
+					}
+					if err != nil {
+						return err
+					}
+					synctest.Wait()
+				}
+				return nil
+			})
+		}
+		want := func(left ...int64) {
+			t.Helper()
+			all, err := state.List(t.Context(), bucket, "run")
+			if err != nil || len(all) != len(left) {
+				t.Fatalf("%d checkpoints, %v, want %v", len(all), err, left)
+			}
+			for i, e := range all {
+				if e.Name != state.StepName(left[i]) {
+					t.Errorf("%s stays, want %v", e.Name, left)
+				}
+			}
+		}
+		write(1, 1, 2, 5)
+		want(5)
+		write(2, 3)
+		want(3, 5)
+		write(2, 4)
+		want(4, 5)
+		write(2, 5)
+		want(5)
+	})
+}

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"reflect"
 	"regexp"
@@ -78,8 +79,10 @@ func TestPageAccepted(t *testing.T) { bubble(t, "page", testPageAccepted) }
 func testPageAccepted(t *testing.T) {
 	bucket := &blob.Mem{}
 	var conns []*conn
+	role := &passing{}
+	role.left.Store(math.MaxInt64)
 	for range 2 {
-		conns = append(conns, serve(t, func(s *server.Server) { s.Bucket = bucket }).dial())
+		conns = append(conns, serve(t, func(s *server.Server) { s.Bucket, s.Role = bucket, role }).dial())
 	}
 	// one has the page's argument, which is for server 1, accepted by that one.
 	one := func(op rpc.Op, seq uint64, text []byte) *rpc.Response {

@@ -39,8 +39,8 @@ type dense[T number] struct {
 	packed cellPacking[T] // nil: cells are as they are
 	room   []T            // cells, and their slots, of a packed partition while they are changed
 
-	stepper stepper[T]
-	sum     []T // of a step's deltas over a chunk
+	stepper stepper[T] // nil: there is no rule
+	sum     []T        // of a step's deltas over a chunk
 	grad    [1]*T
 	batch   kernel.Batch[T]
 }
@@ -53,7 +53,10 @@ func newDense[T number](m *matrix.Meta, at matrix.Rect, step psf.Step, slots int
 		return nil, err
 	}
 	n, _ := at.Cells()
-	d := &dense[T]{at: at, width: int(at.Cols.Len()), cells: int(n), slots: slots, stepper: newStepper[T](step, slots)}
+	d := &dense[T]{at: at, width: int(at.Cols.Len()), cells: int(n), slots: slots}
+	if step.F32 != nil || step.F64 != nil || step.Rows != nil {
+		d.stepper = newStepper[T](step, slots)
+	}
 	d.next = (d.cells + slotAlign - 1) &^ (slotAlign - 1)
 	low, size := cellBytes(m, d.next, slots)
 	d.size = low + size

@@ -29,20 +29,42 @@ type denseMark[T number] struct {
 const dropChunks = 32
 
 func (d *dense[T]) mark(since *period) mark {
-	m := &denseMark[T]{d: d, since: since, step: (d.cells + chunk - 1) / chunk, passed: make([]int, 1+d.slots)}
-	if m.step > dropChunks {
-		m.step = (m.step + dropChunks - 1) / dropChunks * dropChunks
-	}
+	m := d.newMark(since)
 	m.taking = newTaking(m.step * (1 + d.slots))
 	if m.stepped() {
 		if m.mem, d.spare = d.spare, nil; m.mem != nil {
 			m.see()
-		} else if m.reserve(); m.mem != nil {
-			m.mem.Ready(0, m.size()*sizeOf[T](), false)
+		} else {
+			m.ready()
 		}
 	}
 	d.marks = append(d.marks, m)
 	return m
+}
+
+// newMark is a mark that has nothing to copy to.
+func (d *dense[T]) newMark(since *period) *denseMark[T] {
+	m := &denseMark[T]{d: d, since: since, step: (d.cells + chunk - 1) / chunk, passed: make([]int, 1+d.slots)}
+	if m.step > dropChunks {
+		m.step = (m.step + dropChunks - 1) / dropChunks * dropChunks
+	}
+	return m
+}
+
+func (d *dense[T]) readyMark(limit int64) {
+	m := d.newMark(nil)
+	if !m.stepped() || d.spare != nil || len(d.marks) > 0 || int64(m.size()*sizeOf[T]()) > limit {
+		return
+	}
+	m.ready()
+	d.spare = m.mem
+}
+
+// ready finds memory for all copies, which the system prepares meanwhile.
+func (m *denseMark[T]) ready() {
+	if m.reserve(); m.mem != nil {
+		m.mem.Ready(0, m.size()*sizeOf[T](), false)
+	}
 }
 
 // stepped reports whether the next step will change so much that memory for all copies is there from the start. Where it is not, the owner

@@ -34,6 +34,12 @@ func TestRectBeside(t *testing.T) {
 			t.Cleanup(s.Close)
 			x := &besideCells{t: t, s: s}
 			x.step()
+			before := s.Bytes()
+			s.ReadyMark(1000)
+			s.ReadyMark(1 << 30)
+			if large := m.Name == "large" || m.Name == "narrow"; s.Bytes() < before+before/2 && large || s.Bytes() != before && !large {
+				t.Errorf("%d bytes when memory for marks was found, %d before", s.Bytes(), before)
+			}
 			for i := range 3 {
 				x.track(i)
 				x.read(i == 1)

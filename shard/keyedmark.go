@@ -323,6 +323,8 @@ func (m *keyedMark[T]) settled(was []T, n int, as int64) []T {
 	return m.room
 }
 
+func (k *keyed[T]) readyMark(int64) {}
+
 func (m *keyedMark[T]) ahead() {}
 
 func (m *keyedMark[T]) before() *Past { return m.past }

@@ -48,6 +48,10 @@ type ofColumns struct {
 // Mark marks the partition as it is now. It takes no time that grows with the values, and has to be closed.
 func (s *Shard) Mark() *Mark { return s.marked(nil) }
 
+// ReadyMark has the system find memory, no more than limit bytes, for what the next mark copies of a large dense partition whose steps
+// change all of it: the step after a first mark would have to wait for that else. Other partitions need none.
+func (s *Shard) ReadyMark(limit int64) { s.store.readyMark(limit) }
+
 // marked is a mark of what has changed in a period, or of everything.
 func (s *Shard) marked(since *period) *Mark {
 	m := &Mark{s: s, steps: s.steps, absent: s.Absent(), mark: s.store.mark(since), since: since, columns: int64(s.store.stored())}

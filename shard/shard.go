@@ -49,6 +49,7 @@ type store interface {
 	missing(keys []int64) int
 	make(keys []int64) error
 	mark(since *period) mark
+	readyMark(limit int64)
 	track(p *period)
 	widen(n int) error
 	restore(rows matrix.Range, keys []int64, values []byte, stamps []int64) error

@@ -27,6 +27,7 @@ type slab[T number] struct {
 	used   uint32     // rows that ever were in use, and row 0
 	free   []uint32   // those of them that are not, any more
 	ready  int        // bytes that are prepared for writing
+	soon   int        // bytes that are going to be written, one after the other
 	most   int        // rows that fit; 0: any number
 	paging *paging    // nil: all rows stay in memory
 
@@ -40,6 +41,8 @@ const rowLimit = 1 << 24
 const (
 	readyPart = 16
 	readyMost = 4 << 20
+	// soonMost is how many bytes are prepared where so many are known to come.
+	soonMost = 64 << 20
 )
 
 // columnLimit is how many columns a sparse partition can hold.
@@ -182,12 +185,23 @@ func (s *slab[T]) reserve(n int) error {
 			return err
 		}
 	}
-	if ahead := size + min(size/readyPart, readyMost); ahead > s.ready && s.most == 0 && s.paging == nil {
+	ahead := size + min(size/readyPart, readyMost)
+	if ahead = max(ahead, min(s.soon, size+soonMost)); ahead > s.ready && s.most == 0 && s.paging == nil {
 		s.mem.Ready(max(size, s.ready), ahead, false)
 		s.ready = ahead
 	}
 	s.mem.Await(int(s.used)*s.step, size)
 	return nil
+}
+
+// expect has memory for so many rows more, which will come one after the other.
+func (s *slab[T]) expect(n int) error {
+	size := (int(s.used) + n) * s.step
+	if s.most > 0 || s.paging != nil || n > columnLimit || size <= len(s.mem.Data()) {
+		return nil
+	}
+	s.soon = size
+	return s.move(func() error { return s.mem.Grow(size) })
 }
 
 // take is a row of zeros. There must be memory for it. Rows that were given back are used again if old is true.

@@ -217,7 +217,12 @@ func (k *keyed[T]) restore(rows matrix.Range, keys []int64, values []byte, stamp
 	return w.err
 }
 
-func (k *keyed[T]) widen(n int) error { return k.index.widen(n) }
+func (k *keyed[T]) widen(n int) error {
+	if err := k.index.widen(n); err != nil {
+		return err
+	}
+	return k.slab.expect(n)
+}
 
 func (k *keyed[T]) restoreRect(matrix.Rect, int, []byte) {}
 

@@ -249,9 +249,7 @@ func (r *Reader) delta(j *deltaJSON, job int64) (d Delta, err error) {
 	}
 	c := wire.NewCursor(body, off, wire.Little)
 	if j.Keys {
-		if d.Keys = keys(c); d.Keys == nil {
-			d.Keys = []int64{}
-		}
+		d.Keys = append([]int64{}, keys(c)...)
 	}
 	place := d.place()
 	b := dense(c, d.DType, &place)
@@ -259,6 +257,6 @@ func (r *Reader) delta(j *deltaJSON, job int64) (d Delta, err error) {
 	if c.Err() != nil {
 		return d, c.Err()
 	}
-	d.Values, _ = wire.ViewAny(b.Data.Values())
+	d.Values, _ = wire.ViewAny(b.Clone().Data.Values()) // the frame has others next
 	return d, nil
 }

@@ -169,7 +169,7 @@ func (r *Reader) Partition() (Partition, error) {
 	return p, nil
 }
 
-// Bands reads the record that begins with p, up to its end. The walk ends with the first error.
+// Bands reads the record that begins with p, up to its end. The walk ends with the first error. A band is valid until the next.
 func (r *Reader) Bands(p *Partition) iter.Seq2[Band, error] {
 	return func(yield func(Band, error) bool) {
 		rec := &record{p: p, last: -1}

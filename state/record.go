@@ -60,7 +60,7 @@ func (r *record) band(c *wire.Cursor) (b Band, err error) {
 	return b, err
 }
 
-// dense reads a dense block of the type, and of the place if it is known.
+// dense reads a dense block of the type, and of the place if it is known. Its values are valid until the next frame is read.
 func dense(c *wire.Cursor, d matrix.DType, place *matrix.Rect) matrix.Block {
 	off := c.Off()
 	h, err := blockio.Decoder{}.Head(c)
@@ -71,7 +71,7 @@ func dense(c *wire.Cursor, d matrix.DType, place *matrix.Rect) matrix.Block {
 		c.FailAt(off, "%v block of %v at %v, want a dense one of %v%s", h.Kind, h.Type, h.At, d, atPlace(place))
 		return matrix.Block{}
 	}
-	b, _ := blockio.Decoder{}.Body(c, h) // the cursor has the error
+	b, _ := blockio.Decoder{InPlace: true}.Body(c, h) // the cursor has the error
 	return b
 }
 

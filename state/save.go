@@ -213,7 +213,7 @@ func (in *Input) open(ctx context.Context, server int) error {
 }
 
 // Record reads the record of a partition of the matrix: band by band. If columns that it
-// does not have are not zero (p.Absent) an empty band comes first.
+// does not have are not zero (p.Absent) an empty band comes first. A band is valid until band returns.
 func (in *Input) Record(ctx context.Context, m *Matrix, id int, band func(p *Partition, b Band) error) error {
 	server := m.Map.Owners[id]
 	err := in.open(ctx, server)

@@ -26,8 +26,10 @@ const (
 // recovery is what a process knows of the attempts of its job.
 type recovery struct {
 	attempt int              // this one, from 1 on; 0: the job has no attempts
+	first   int              // the one with which the training began, as far as this process knows
 	met     bool             // all tasks had joined it
 	written int              // checkpoints of this process
+	resumed bool             // it has gone on from one
 	damaged map[string]error // checkpoints that cannot be used, by their paths
 }
 
@@ -51,7 +53,10 @@ func taken(err error) bool {
 
 // again reports whether the next attempt may do better.
 func again(err error) bool {
-	return ps.Recoverable(err) || errors.Is(err, errDamaged) || errors.Is(err, train.ErrAmid) || errors.Is(err, train.ErrOthers)
+	_, number := errors.AsType[*unfit](err)
+	_, away := errors.AsType[*storeError](err)
+	return ps.Recoverable(err) || errors.Is(err, errDamaged) || errors.Is(err, train.ErrAmid) ||
+		errors.Is(err, train.ErrOthers) || number || away
 }
 
 // patienceFor is how long the servers keep the place of a process that is gone.
@@ -62,35 +67,60 @@ func (p *plan) patienceFor() time.Duration {
 	return p.wait
 }
 
-// attempts makes attempts until one comes to its end.
-func (p *plan) attempts(ctx context.Context, w *watcher, run func() (*train.Report, error)) (*train.Report, error) {
-	if p.checkpoint == "" || p.forest != nil && p.later == nil {
-		return run()
+// once makes an attempt, on the servers that there are now.
+func (p *plan) once(ctx context.Context, c *cluster, w *watcher, run runner) (*train.Report, error) {
+	if err := c.locate(ctx, p, w); err != nil {
+		return nil, err
 	}
-	p.attempt = 1
+	ctx, stop := c.watch(ctx)
+	defer stop()
+	return run(ctx)
+}
+
+// runner runs the tasks of the process.
+type runner func(ctx context.Context) (*train.Report, error)
+
+// attempts makes attempts until one comes to its end.
+func (p *plan) attempts(ctx context.Context, c *cluster, w *watcher, run runner) (report *train.Report, err error) {
+	if p.checkpoint == "" || p.forest != nil && p.later == nil {
+		return p.once(ctx, c, w, run)
+	}
+	if p.first, err = c.firstAttempt(ctx, p, w); err != nil {
+		return nil, err
+	}
+	p.attempt = p.first
 	var since time.Time // when attempts began to fail before all tasks had joined
 	pause := firstAttemptPause
 	for fruitless := 1; ; fruitless++ {
 		written := p.written
 		p.met, w.anew = false, true
-		report, err := run()
+		report, err := p.once(ctx, c, w, run)
 		later, isLater := errors.AsType[*ps.LaterAttempt](err)
+		number, isUnfit := errors.AsType[*unfit](err)
 		switch {
-		case ctx.Err() != nil && p.written > 0 && p.forest == nil: // trees say it themselves
+		case ctx.Err() != nil && (p.written > 0 || p.resumed) && p.forest == nil: // trees say it themselves
 			w.bar.line("%s: the same command goes on from the last checkpoint there", p.checkpoint)
 			return report, err
 		case err == nil || ctx.Err() != nil:
 			return report, err
 		case isLater:
-			p.attempt, since = later.Attempt, time.Time{} // it may have waited for that
+			if p.attempt = later.Attempt; p.giveUp > 0 { // it may have waited for that
+				since = time.Time{}
+			}
 		case taken(err):
+		case isUnfit:
+			p.first, p.attempt = number.attempt, number.attempt
+			continue
 		case again(err):
 			p.attempt++
 		default:
 			return nil, err
 		}
-		if p.written > written {
+		switch {
+		case p.written > written:
 			fruitless = 0
+		case !p.met: // --wait says how long that may go on
+			fruitless--
 		}
 		switch {
 		case p.met:

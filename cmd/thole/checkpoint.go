@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -91,6 +90,14 @@ func (f *checkpointFlags) find(ctx context.Context, at string) (*checkpointer, e
 	return k, nil
 }
 
+// findOne is find, and the one checkpoint that is meant.
+func (f *checkpointFlags) findOne(ctx context.Context, at string) (k *checkpointer, e *state.Entry, err error) {
+	if k, err = f.find(ctx, at); err == nil {
+		e, err = k.last()
+	}
+	return k, e, err
+}
+
 // one makes the path that of a checkpoint.
 func (k *checkpointer) one(ctx context.Context, at string) error {
 	e, err := state.At(ctx, k.bucket, at)
@@ -103,13 +110,10 @@ func (f *checkpointFlags) missing(ctx context.Context, k *checkpointer, err erro
 	if err == nil {
 		return f.none(ctx, k.path)
 	}
-	above, name := path.Dir(k.folder), path.Base(k.folder)
+	above, name := path.Dir(k.folder), path.Base(inFull(k.folder))
 	there := checkpointsIn(above)
 	if len(there) == 0 {
 		return fmt.Errorf("%s: no such file or folder, want a checkpoint or a folder of checkpoints", k.path)
-	}
-	if n, err := strconv.ParseInt(name, 10, 64); err == nil && n >= 0 {
-		name = state.StepName(n)
 	}
 	if !slices.Contains(there, name) {
 		return fmt.Errorf("%s: no such file or folder; checkpoints in %s: %s%s", k.path, above, strings.Join(there, ", "),

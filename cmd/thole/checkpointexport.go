@@ -39,11 +39,7 @@ training goes on from the checkpoint itself.`,
 			if x.model == "" {
 				return usageError{errors.New("no --model, want where to save the model")}
 			}
-			k, err := f.find(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			e, err := k.last()
+			k, e, err := f.findOne(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -90,11 +90,7 @@ func (f *checkpointFlags) compactCommand() *cobra.Command {
 read faster, and what it was based on is free to go; increments that are based on it stay as they are.`,
 		Example: "  thole checkpoint compact run/checkpoints\n  thole checkpoint compact run/checkpoints/420",
 		RunE: func(c *cobra.Command, args []string) error {
-			k, err := f.find(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			e, err := k.last()
+			k, e, err := f.findOne(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -63,11 +63,7 @@ and SSP all of it is of one moment: everything that belongs to the clock and not
 servers may have been at different steps.`,
 		Example: "  thole checkpoint show run/checkpoints\n  thole checkpoint show run/checkpoints/420 --json",
 		RunE: func(c *cobra.Command, args []string) error {
-			k, err := f.find(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			e, err := k.last()
+			k, e, err := f.findOne(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

@@ -95,6 +95,11 @@ func (g *treeTasks) task(ctx context.Context, o ps.Options) (_ *train.Report, er
 		}
 		client.Quit(reason(ctx, err)) // also if a server said so: others may hear of this task first
 	}()
+	if o.Task == 0 {
+		if _, err := g.c.begin(ctx, p, client); err != nil {
+			return nil, err
+		}
+	}
 	workers, err := boosting.Join(ctx, client, o.Task, p.tasks)
 	if err != nil {
 		return nil, err
@@ -121,11 +126,15 @@ func (g *treeTasks) task(ctx context.Context, o ps.Options) (_ *train.Report, er
 	if err != nil {
 		return nil, err
 	}
-	return run.end(ctx, client, e, o, g.path)
+	report, err := run.end(ctx, client, e, o, g.path)
+	if err == nil && o.Task == 0 {
+		g.c.complete(ctx, p)
+	}
+	return report, err
 }
 
 // quits reports whether a task that fails for a reason tells the others that it has given up for good: there is no other attempt.
-func (p *plan) quits(why error) bool { return p.attempt == 0 || !ps.Recoverable(why) }
+func (p *plan) quits(why error) bool { return p.attempt == 0 || !again(why) }
 
 // settings are those of the training by one of several tasks.
 func (g *treeRun) settings(ctx context.Context, setup *gbdt.Setup, servers int) (c gbdt.Config, o gbdt.Options, err error) {

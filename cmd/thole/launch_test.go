@@ -68,12 +68,14 @@ func TestLaunchInterrupted(t *testing.T) {
 			dir := t.TempDir()
 			examples(t, dir)
 			p := newProcess(t, dir, "launch", "--servers", "2", "--workers", "2", "--data", "small.dummy", "--format", "dummy", "--epochs",
-				"1000000", "--model", "m", "--log", "run.jsonl", "--dir", "l")
+				"1000000", "--model", "m", "--log", "run.jsonl", "--dir", "l", "--checkpoint", "ck", "--checkpoint-every", "1")
 			if err := p.Start(); err != nil {
 				t.Fatal(err)
 			}
 			waitFor(t, filepath.Join(dir, "run.jsonl"), `"event":"epoch"`)
-			r := recordOf(t, filepath.Join(dir, "l"), allRun)
+			r := recordOf(t, filepath.Join(dir, "l"), func(r *local.Record) bool {
+				return allRun(r) && len(checkpointsIn(inBucket(filepath.Join(dir, "ck")))) > 0
+			})
 			p.Process.Signal(sig)
 			p.Wait()
 			gone(t, r)
@@ -84,7 +86,15 @@ func TestLaunchInterrupted(t *testing.T) {
 			if code := p.ProcessState.ExitCode(); code != want {
 				t.Errorf("status %d, want %d: %s", code, want, &p.err)
 			}
-			recordOf(t, filepath.Join(dir, "l"), func(r *local.Record) bool { return r.State == state })
+			if said := strings.Contains(p.err.String(), "ck: the same command goes on from the last checkpoint there\n"); said != (sig != syscall.SIGKILL) {
+				t.Errorf("that it goes on is said: %v; %s", said, &p.err)
+			}
+			r = recordOf(t, filepath.Join(dir, "l"), func(r *local.Record) bool { return r.State == state })
+			for _, p := range r.Processes {
+				if p.Phase != local.Ended {
+					t.Errorf("%s, of a launch that is %s, is %s", p.Name, r.State, p.Phase)
+				}
+			}
 			if left, err := filepath.Glob(filepath.Join(dir, "m*")); err != nil || len(left) > 0 {
 				t.Errorf("left behind: %v, %v", left, err)
 			}

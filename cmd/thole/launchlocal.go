@@ -57,6 +57,7 @@ func launchHere(ctx context.Context, e *env, l *launch) error {
 		return err
 	}
 	defer release()
+	e.appends = l.goesOnByItself()
 	if l.log != "" {
 		if err := l.beginLog(ctx, e); err != nil {
 			return err
@@ -69,6 +70,9 @@ func launchHere(ctx context.Context, e *env, l *launch) error {
 	err = l.supervise(ctx, e, p, dir)
 	if err == nil || ctx.Err() != nil {
 		remove()
+	}
+	if err != nil && ctx.Err() != nil && l.goesOnByItself() && len(checkpointsIn(inBucket(l.checkpoint))) > 0 {
+		fmt.Fprintf(e.err, "%s: the same command goes on from the last checkpoint there\n", escaped(l.checkpoint))
 	}
 	return err
 }
@@ -184,7 +188,7 @@ func (l *launch) memoryOf(n int) string {
 
 // beginLog makes the file of --log, to which the first worker appends, as often as it is started.
 func (l *launch) beginLog(ctx context.Context, e *env) error {
-	s, err := e.sink(l.log, l.force)
+	s, err := e.sink(l.log, l.force || e.appends)
 	if err != nil {
 		return err
 	}

@@ -201,7 +201,7 @@ func printLaunch(out io.Writer, dir string, r *local.Record, p *jobProgress, now
 	fmt.Fprintln(t, "  process\tpid\tphase\tup for\trestarts\tlast exit\taddress")
 	for _, s := range r.Processes {
 		pid, up := "-", "-"
-		if s.Pid > 0 && r.State == local.Going {
+		if s.Pid > 0 && (r.State == local.Going || r.State == local.Dead) {
 			pid, up = fmt.Sprint(s.Pid), now.Sub(s.Since).Round(time.Second).String()
 		}
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%d\t%s\t%s\n", s.Name, pid, s.Phase, up, s.Restarts, orDash(s.LastExit), orDash(s.Address))

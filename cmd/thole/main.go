@@ -29,7 +29,7 @@ func groups() []group {
 		{"learn", "Train and score:", []func(*env) *cobra.Command{
 			demoCommand, dataCommand, trainCommand, searchCommand, runsCommand, predictCommand, evaluateCommand, launchCommand, serverCommand,
 			workerCommand, tokenCommand,
-			statusCommand, checkpointCommand, benchCommand,
+			statusCommand, checkpointCommand, coordinateCommand, benchCommand,
 		}},
 		{"look", "Look into stored models:", []func(*env) *cobra.Command{
 			inspectCommand, weightsCommand, neighborsCommand, catCommand, explainCommand, verifyCommand, diffCommand, psfCommand,
@@ -73,6 +73,7 @@ const (
 	exitError       = 1   // the work could not be done; of diff: the models differ
 	exitUsage       = 2   // the command line is wrong
 	exitTrouble     = 3   // diff could not compare
+	exitFenced      = 75  // EX_TEMPFAIL: a server whose role another process has; started again it waits for it
 	exitInterrupted = 130 // Ctrl-C, as shells count it
 )
 
@@ -160,7 +161,7 @@ func rootCommand(e *env) *cobra.Command {
 converts, explains and scores them. Begin with "thole demo", or with "thole inspect" and any model file.
 
 Where a model or a file is read, "-" is standard input; where one is written, it is standard output. Exit codes: 0 done,
-1 not done, 2 wrong command line, 3 diff could not compare, 130 interrupted.`,
+1 not done, 2 wrong command line, 3 diff could not compare, 75 a server has lost its role, 130 interrupted.`,
 		Example: `  thole demo
   thole data clicks --rows 20000 --out train.libsvm
   thole inspect out/lr

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ type cast struct {
 	t        *testing.T
 	dir      string
 	settings []string
+	roles    bool // servers are found by their roles, and have other addresses each time
 	servers  []*process
 	workers  []*process
 	said     map[int]*spoken // what the workers of tasks print for people
@@ -42,24 +44,35 @@ func (s *spoken) String() string {
 	return string(s.text)
 }
 
+// roleLease is the lease of servers that are found by their roles. A shorter one lapses while a test has no processor.
+const roleLease = 1500 * time.Millisecond
+
 // newCast starts servers and workers, one for each task.
 func newCast(t *testing.T, dir string, servers, workers int, settings ...string) *cast {
 	c := &cast{t: t, dir: dir, settings: settings, servers: make([]*process, servers), workers: make([]*process, workers)}
-	for i := range servers {
+	c.start()
+	return c
+}
+
+func (c *cast) start() {
+	for i := range c.servers {
 		c.server(i)
 	}
-	for i := range workers {
+	for i := range c.workers {
 		c.worker(i)
 	}
-	return c
 }
 
 func (c *cast) socket(i int) string { return "unix:" + filepath.Join(c.dir, fmt.Sprintf("s%d", i)) }
 
-// server starts a server at the address that it always has.
+// server starts a server at the address that it always has, or for the role.
 func (c *cast) server(i int) {
 	c.t.Helper()
-	c.servers[i], _ = startServer(c.t, c.dir, "--listen", c.socket(i), "--quiet")
+	args := []string{"--listen", c.socket(i), "--quiet"}
+	if c.roles {
+		args = []string{"--coordinate", "dir:roles", "--role", fmt.Sprint(i), "--lease", roleLease.String()}
+	}
+	c.servers[i], _ = startServer(c.t, c.dir, args...)
 }
 
 // worker starts the worker of a task, with the command line that it always has.
@@ -69,8 +82,12 @@ func (c *cast) worker(i int) {
 	for s := range c.servers {
 		all = append(all, c.socket(s))
 	}
-	w := newProcess(c.t, c.dir, append([]string{"worker", "--servers", strings.Join(all, ","), "--tasks", fmt.Sprint(len(c.workers)),
-		"--task", fmt.Sprint(i), "--wait", "20s"}, c.settings...)...)
+	servers := []string{"--servers", strings.Join(all, ",")}
+	if c.roles {
+		servers = []string{"--coordinate", "dir:roles", "--servers", fmt.Sprint(len(c.servers))}
+	}
+	args := slices.Concat([]string{"worker", "--tasks", fmt.Sprint(len(c.workers)), "--task", fmt.Sprint(i), "--wait", "20s"}, servers, c.settings)
+	w := newProcess(c.t, c.dir, args...)
 	if c.said == nil {
 		c.said = map[int]*spoken{}
 	}

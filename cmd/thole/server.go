@@ -27,9 +27,15 @@ func serverCommand(e *env) *cobra.Command {
 		Use:   "server",
 		Short: "Run a parameter server",
 		Long: `Serves matrices to the workers of any number of jobs until it is interrupted. It prints the address it listens at.
-Models are saved and loaded below the folder --store; all servers of a job need the same one.`,
+Models are saved and loaded below the folder --store; all servers of a job need the same one.
+
+With --coordinate it is one of the servers of a cluster, --role N of them from 0 on: workers find it by its role. While another process has
+the role it waits, and takes over when that one is silent for --lease, or ends; jobs go on from their last checkpoints then. It answers
+nothing while it does not hold the role, and ends, with exit code 75, when another has taken it.`,
 		Example: "  thole server --listen 127.0.0.1:7001 --store /data/models\n  thole server --listen unix:/run/thole.sock\n" +
-			"  thole server --listen :7001 --tls-cert cert.pem --tls-key key.pem --tokens tokens --admin 127.0.0.1:9001",
+			"  thole server --listen :7001 --tls-cert cert.pem --tls-key key.pem --tokens tokens --admin 127.0.0.1:9001\n" +
+			"  thole server --listen :7001 --advertise host1 --store /data/models --coordinate etcd://host0:2379 --role 0\n" +
+			"  thole server --listen 127.0.0.1:0 --coordinate dir:coordination --role 1 --lease 3s",
 		RunE: func(c *cobra.Command, _ []string) error {
 			level := slog.LevelInfo
 			if quiet {
@@ -61,6 +67,7 @@ Models are saved and loaded below the folder --store; all servers of a job need 
 	c.Flags().BoolVar(&asJSON, "log-json", false, "log JSON lines")
 	o.guard.flags(c.Flags())
 	o.watch.flags(c.Flags())
+	o.claiming.flags(c.Flags())
 	c.Flags().BoolVar(&quiet, "quiet", false, "print warnings only")
 	c.Flags().BoolVar(&tied, tiedFlag, false, "end when the standard input ends")
 	_ = c.Flags().MarkHidden(tiedFlag) // it is there
@@ -88,6 +95,7 @@ type serverOptions struct {
 	noChecksum, sync       bool
 	guard                  guard
 	watch                  watch
+	claiming               claiming
 }
 
 // folder checks that a flag names a folder.
@@ -107,6 +115,11 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 	if err := o.watch.check(&o.guard); err != nil {
 		return err
 	}
+	role, err := o.claiming.role(o.listen)
+	if err != nil {
+		return err
+	}
+	defer role.close()
 	if err := folder("store", o.store); err != nil {
 		return err
 	}
@@ -126,6 +139,9 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 	s.Scratch = o.scratch
 	if s.JobLimits, err = o.guard.limits(); err != nil {
 		return err
+	}
+	if role != nil {
+		s.Role = role
 	}
 	n := &tcp.Network{Log: log, Ledger: o.ledger, NoChecksum: o.noChecksum}
 	if err := o.guard.secure(ctx, n, log); err != nil {
@@ -147,8 +163,8 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 		go boundHeap(ctx, o.ledger.Total())
 	}
 	fmt.Fprintf(e.out, "listening at %s\n", l.Addr())
-	<-ctx.Done()
+	err = role.stay(ctx, e.out, l.Addr(), log)
 	log.Info("server stops")
 	l.Close()
-	return nil
+	return err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"thole.example/admin"
+	"thole.example/coord"
 )
 
 // statusFlags are what the user said.
@@ -25,24 +26,30 @@ type statusFlags struct {
 	watch bool
 	every time.Duration
 	times int
+	from  coordination // where servers have their roles, and no ADDR is given; no cluster: all
 }
 
 func statusCommand(e *env) *cobra.Command {
 	var f statusFlags
 	c := &cobra.Command{
-		Use:   "status ADDR...",
+		Use:   "status [ADDR...]",
 		Short: "Show what running servers do",
 		Long: `Shows jobs with their tasks and clocks, who waits for whom, matrices, memory, and how many requests of each operation there were
 and how long they took. ADDR is the --admin address of a server: host:port or unix:/path. A server that asks for tokens wants one
 that may administer. Latencies are of all requests since the server began, and with --watch of those since the look before; a
-latency has about the precision of a factor of two. With --json each look is one line, an array of what the servers answered.`,
-		Example: "  thole status 127.0.0.1:9001\n  thole status host1:9001 host2:9001 --watch --tls-ca ca.pem --token-file admin.secret",
-		RunE:    func(c *cobra.Command, addrs []string) error { return f.run(c.Context(), e, addrs) },
+latency has about the precision of a factor of two. With --json each look is one line, an array of what the servers answered.
+
+With --coordinate it shows who is which server of a cluster, and what was committed of its jobs, as thole coordinate status does.`,
+		Example: "  thole status 127.0.0.1:9001\n  thole status host1:9001 host2:9001 --watch --tls-ca ca.pem --token-file admin.secret\n" +
+			"  thole status --coordinate etcd://host0:2379",
+		RunE: func(c *cobra.Command, addrs []string) error { return f.run(c.Context(), e, addrs) },
 	}
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&f.watch, "watch", false, "look again and again, until Ctrl-C; on a terminal in place")
 	c.Flags().DurationVar(&f.every, "every", 2*time.Second, "time between two looks")
 	c.Flags().IntVar(&f.times, "times", 0, "end after so many looks; 0: none of --watch, else one")
+	c.Flags().StringVar(&f.from.url, "coordinate", "", "show the clusters in this store, a URL (see thole coordinate status --help)")
+	c.Flags().StringVar(&f.from.cluster, "cluster", "", "with --coordinate: only this cluster (default: all)")
 	f.trust.flags(c.Flags())
 	return c
 }
@@ -58,6 +65,15 @@ type look struct {
 func (f *statusFlags) run(ctx context.Context, e *env, addrs []string) error {
 	if f.every < 100*time.Millisecond || f.times < 0 {
 		return usageError{fmt.Errorf("--every %v --times %d, want at least 100ms, and 0 or more", f.every, f.times)}
+	}
+	switch {
+	case f.from.url != "" && (len(addrs) > 0 || f.watch || f.times > 0):
+		return usageError{errors.New("--coordinate with ADDR, --watch or --times, want it alone: it shows a store, and no server is asked")}
+	case f.from.url != "":
+		c := coordinateStatus{cluster: f.from.cluster, wait: coord.LeaseMax, json: f.json}
+		return c.run(ctx, e, f.from.url)
+	case len(addrs) == 0:
+		return usageError{errors.New("no ADDR, want the --admin addresses of servers, or --coordinate URL")}
 	}
 	clients := make([]*adminClient, len(addrs))
 	for i, addr := range addrs {

@@ -57,7 +57,7 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 
 // dial connects a task to the servers of its job; w may be nil.
 func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (*ps.Client, error) {
-	o.Network, o.Servers, o.Job, o.Tasks = c.net, c.addrs, p.name, p.tasks
+	o.Network, o.Servers, o.Roles, o.Job, o.Tasks = c.net, c.addrs, c.roles, p.name, p.tasks
 	o.NonFinite, o.Retry, o.Attempt = p.nonFinite, p.retry, p.attempt
 	if p.attempt > 0 && p.forest == nil { // trees begin again
 		o.Replace, o.Grace = true, p.patienceFor()
@@ -106,6 +106,11 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 		events = w.event
 	}
 	kept := p.newCheckpoints(client, p.files(model), task, w)
+	if kept != nil {
+		if err := kept.enter(ctx, c); err != nil {
+			return nil, err
+		}
+	}
 	if kept != nil && client.Replaces() {
 		if err := kept.goOnWith(ctx); err != nil {
 			return nil, err
@@ -147,7 +152,11 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 			return nil, err
 		}
 	}
-	return report, p.depart(ctx, client)
+	if err := p.depart(ctx, client); err != nil || task > 0 {
+		return report, err
+	}
+	c.complete(ctx, p)
+	return report, nil
 }
 
 // depart ends a task. In a job with attempts nobody leaves before the model is saved: if a server is lost until then, another attempt needs

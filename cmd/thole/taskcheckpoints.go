@@ -37,6 +37,8 @@ type taskCheckpoints struct {
 	began  time.Time         // when the last one was, or the training,
 	step   int               // and after how many steps
 	failed bool              // it was said that one could not be written
+
+	catalogue catalogue
 }
 
 // newCheckpoints is what a task has to do with checkpoints: nothing, but for the first one. w may be nil.
@@ -69,7 +71,7 @@ func placeOf(m *state.Moment) train.Place {
 func (s *taskCheckpoints) bringBack(ctx context.Context) (bool, error) {
 	p := s.p
 	if p.checkpoint != "" {
-		all, err := s.list(ctx, s.folder(), s.client.ClaimCheckpoints)
+		all, err := s.list(ctx, s.folder(), s.claiming())
 		if err != nil {
 			return false, err
 		}
@@ -147,7 +149,7 @@ func (s *taskCheckpoints) begins(ctx context.Context) error {
 
 // goOnWith goes on with the checkpoints of a task that went away, in whose place this one is.
 func (s *taskCheckpoints) goOnWith(ctx context.Context) error {
-	all, err := s.list(ctx, s.folder(), s.client.ClaimCheckpoints)
+	all, err := s.list(ctx, s.folder(), s.claiming())
 	if err != nil {
 		return err
 	}
@@ -164,10 +166,19 @@ func (s *taskCheckpoints) goOnWith(ctx context.Context) error {
 // lookup is how the servers are asked for the checkpoints in a folder.
 type lookup func(ctx context.Context, folder string) ([]rpc.Kept, error)
 
+// claiming is the lookup by which the folder becomes this job's. Where a store has the catalogue that keeps others off, also from the
+// attempts of a server that is frozen and may have the folder still.
+func (s *taskCheckpoints) claiming() lookup {
+	if s.catalogue.from != nil {
+		return s.client.Checkpoints
+	}
+	return s.client.ClaimCheckpoints
+}
+
 // list is the checkpoints in a folder of the servers' bucket that are named by their steps.
 func (s *taskCheckpoints) list(ctx context.Context, folder string, by lookup) ([]state.Entry, error) {
 	all, err := s.listAll(ctx, folder, by)
-	return slices.DeleteFunc(all, func(e state.Entry) bool { return !e.Stepped() }), err
+	return s.catalogue.counted(slices.DeleteFunc(all, func(e state.Entry) bool { return !e.Stepped() })), err
 }
 
 func (s *taskCheckpoints) listAll(ctx context.Context, folder string, by lookup) ([]state.Entry, error) {
@@ -217,7 +228,7 @@ func (s *taskCheckpoints) last(ctx context.Context, folder string, all []state.E
 	if len(all) == 0 {
 		return false, nil
 	}
-	if p.resume == resumeNever && p.attempt <= 1 {
+	if p.resume == resumeNever && p.attempt <= p.first {
 		return false, s.clear(ctx, folder, all)
 	}
 	amid := 0
@@ -286,6 +297,7 @@ func (s *taskCheckpoints) restore(ctx context.Context, folder string, e state.En
 		return withAdvice(err, p.otherSeed(err))
 	}
 	at := e.Head.Moment
+	p.resumed = true
 	s.moment.Run, s.step = at.Run, placeOf(&at).Made()
 	s.say("goes on from %s, of epoch %d, step %d of %d", name, at.Epoch, at.Step, at.Steps)
 	return nil
@@ -297,13 +309,17 @@ func (s *taskCheckpoints) save(ctx context.Context, at train.Place) error {
 	if err := s.goOn(ctx, at.Last || due && s.p.every.epochs > 0); err != nil { // between epochs there is no second chance
 		return err
 	}
-	if s.going != nil || !due {
-		return nil
+	if s.going == nil && due {
+		if err := s.begin(ctx, at); err != nil {
+			return err
+		}
+		if at.Last {
+			if err := s.goOn(ctx, true); err != nil {
+				return err
+			}
+		}
 	}
-	if err := s.begin(ctx, at); err != nil || !at.Last {
-		return err
-	}
-	return s.goOn(ctx, true)
+	return s.catalogue.goOn(ctx, at.Last)
 }
 
 // begin begins a checkpoint: a whole one or an increment.
@@ -313,7 +329,7 @@ func (s *taskCheckpoints) begin(ctx context.Context, at train.Place) (err error)
 		s.moment.Best = state.BestName(at.Best)
 	}
 	o := ps.CheckpointOptions{Path: path.Join(s.folder(), state.StepName(int64(at.Made()))), Track: true, Files: s.files,
-		Keep: s.p.keepCheckpoints}
+		Keep: s.catalogue.keep(s.p.keepCheckpoints)}
 	whole, base := state.Next(s.kept, s.moment.Run)
 	if s.base = ""; !whole {
 		o.Base, s.base = base.Path, base.Head.ID
@@ -350,6 +366,7 @@ func (s *taskCheckpoints) goOn(ctx context.Context, wait bool) error {
 		s.kept = append(s.kept, e)
 		s.going, s.failed = nil, false
 		s.p.written++
+		s.catalogue.wrote(&e, placeOf(&e.Head.Moment).Made())
 	}
 	return nil
 }

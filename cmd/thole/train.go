@@ -234,7 +234,7 @@ func (p *plan) runWatched(ctx context.Context, c *cluster, tasks []int, path str
 	if p.forest != nil {
 		once = p.grow
 	}
-	report, err = p.attempts(ctx, w, func() (*train.Report, error) { return once(ctx, c, tasks, path, w) })
+	report, err = p.attempts(ctx, c, w, func(ctx context.Context) (*train.Report, error) { return once(ctx, c, tasks, path, w) })
 	w.bar.end()
 	if errors.Is(err, graph.ErrDiverged) {
 		return nil, fmt.Errorf("%w (--rate %s in place of %g)", err, p.lower(), p.rate)

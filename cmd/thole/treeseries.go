@@ -40,7 +40,7 @@ func (s *treeSeries) folder() string { return s.p.checkpoint }
 func (s *treeSeries) from() string { return cmp.Or(s.p.resume, resumeAuto) }
 
 // again reports whether this process comes back into a training that is going on: it takes the last checkpoint whatever from says.
-func (s *treeSeries) again() bool { return s.p.attempt > 1 }
+func (s *treeSeries) again() bool { return s.p.attempt > max(1, s.p.first) }
 
 // beginSeries finds what a training of trees goes on from, nil if it begins; of the examples everything is known.
 func (p *plan) beginSeries(ctx context.Context, of *treeData, w *watcher) (*treeCheckpoint, error) {
@@ -295,7 +295,8 @@ func prune(ctx context.Context, folder string, keep, upTo int) error {
 // end waits for what is being written, and says of a training that failed what is kept of it.
 func (s *treeSeries) end(ctx context.Context, failed error) {
 	s.wait()
-	if s == nil || failed == nil || ctx.Err() == nil && s.p.attempt > 0 && again(failed) ||
+	interrupted := ctx.Err() != nil && !again(context.Cause(ctx)) // or another attempt begins
+	if s == nil || failed == nil || !interrupted && s.p.attempt > 0 && again(failed) ||
 		s.folder() == "" || !s.begun || s.last == "" {
 		return
 	}

@@ -12,6 +12,7 @@ func workerCommand(e *env) *cobra.Command {
 	j := &job{}
 	var servers []string
 	var who trust
+	var at coordination
 	tasks := ""
 	c := &cobra.Command{
 		Use:   "worker",
@@ -19,11 +20,15 @@ func workerCommand(e *env) *cobra.Command {
 		Long: `Runs some tasks of a job on the servers; start one worker process for each set of tasks, all with the same settings.
 The worker that has task 0 saves the model, to the path --model below the servers' folder --store; a model to go on from lies there,
 too: --load wants beside it --algo, with the flags that say how large that network is, or --graph.
-Of boosted trees that worker alone reads --data, --validate and --load, and sends the others what they learn from.`,
+Of boosted trees that worker alone reads --data, --validate and --load, and sends the others what they learn from.
+
+With --coordinate, --servers is how many there are: the roles 0, 1, … of the cluster, which are looked up at the start and whenever the job
+goes on after a failure, so that a server may be replaced by one with another address.`,
 		Example: `  thole worker --servers host1:7001,host2:7001 --tasks 2 --task 0 --data train.libsvm --model lr
   thole worker --servers host1:7001,host2:7001 --tasks 2 --task 1 --data train.libsvm --model lr
   thole worker --servers host1:7001 --tasks 2 --task 0 --algo gbdt --data train.csv --label-column bought --model trees
-  thole worker --servers host1:7001 --tasks 2 --task 1 --algo gbdt --model trees`,
+  thole worker --servers host1:7001 --tasks 2 --task 1 --algo gbdt --model trees
+  thole worker --coordinate etcd://host0:2379 --servers 3 --tasks 2 --task 0 --data train.libsvm --model lr --checkpoint ck`,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			ctx := c.Context()
 			if j.tied {
@@ -37,7 +42,7 @@ Of boosted trees that worker alone reads --data, --validate and --load, and send
 			}
 			defer func() { err = j.placed(err) }()
 			if len(servers) == 0 {
-				return usageError{fmt.Errorf("no --servers, want the addresses that thole server prints")}
+				return usageError{fmt.Errorf("no --servers, want the addresses that thole server prints, or with --coordinate how many there are")}
 			}
 			if j.wait < 0 || j.retry < 0 {
 				return usageError{fmt.Errorf("--wait %v --retry %v, want 0 or more", j.wait, j.retry)}
@@ -62,12 +67,19 @@ Of boosted trees that worker alone reads --data, --validate and --load, and send
 				return err
 			}
 			net.NoChecksum = j.noChecksum
-			return j.work(ctx, e, &cluster{net: net, addrs: servers}, mine)
+			on := &cluster{net: net, addrs: servers}
+			if on.from, err = at.registry(servers, j.name); err != nil {
+				return err
+			}
+			defer on.from.close()
+			return j.work(ctx, e, on, mine)
 		},
 	}
 	j.flags(c)
 	c.Flags().StringVar(&j.jobFile, "job-file", "", "file of settings, as thole train --job takes it")
-	c.Flags().StringSliceVar(&servers, "servers", nil, "addresses of the servers, in the same order for all workers")
+	c.Flags().StringSliceVar(&servers, "servers", nil, "addresses of the servers, in the same order for all workers; with --coordinate how "+
+		"many there are")
+	at.flags(c.Flags(), "find the servers there")
 	c.Flags().StringVar(&tasks, "task", "", "tasks of this worker, like 0 or 0,2-4 (default: all)")
 	c.Flags().DurationVar(&j.wait, "wait", defaultWait, "how long to wait for the other workers to join; 0: as long as it takes")
 	c.Flags().DurationVar(&j.retry, "retry", defaultRetry, "how long to try to reach a server again when the connection is lost")

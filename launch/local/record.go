@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,7 +71,8 @@ const recordLimit = 64 << 20
 // ErrNoLaunch is the error of a folder that is not that of a launch.
 var ErrNoLaunch = errors.New("not the folder of a launch: no " + RecordFile + " in it")
 
-// Open reads the record of a launch. A launch whose supervisor is gone without a word is Dead, where the system can tell.
+// Open reads the record of a launch. A launch whose supervisor is gone without a word is Dead, where the system can tell, and those of its
+// processes that are gone, too, have Ended.
 func Open(dir string) (*Record, error) {
 	r, err := read(dir)
 	if err != nil || r.State != Going {
@@ -81,8 +83,22 @@ func Open(dir string) (*Record, error) {
 	}
 	if r, err = read(dir); err == nil && r.State == Going { // it had not ended meanwhile
 		r.State = Dead
+		r.lookAgain()
 	}
 	return r, err
+}
+
+// lookAgain says of the processes that are gone that they have ended, where the system can tell.
+func (r *Record) lookAgain() {
+	if host, _ := os.Hostname(); r.Host != host {
+		return
+	}
+	left := r.left()
+	for i := range r.Processes {
+		if p := &r.Processes[i]; (p.Pid == 0 || p.Born > 0) && !slices.Contains(left, p.Pid) {
+			p.Phase, p.Pid = Ended, 0
+		}
+	}
 }
 
 func read(dir string) (*Record, error) {

@@ -1,0 +1,99 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Of servers that are found by their roles one is killed, one is frozen for longer than its lease and wakes up, one ends, and the store is away
+// for a while: standbys take over, who was replaced ends and says so, and the jobs of the cluster end with the bits of trainings that
+// nothing happened to.
+func TestStandby(t *testing.T) {
+	dir := t.TempDir()
+	run := func(args ...string) {
+		t.Helper()
+		p := newProcess(t, dir, args...)
+		if err := p.Run(); err != nil {
+			t.Fatalf("%v: %v: %s%s", args, err, &p.out, &p.err)
+		}
+	}
+	run("data", "clicks", "--preset", "criteo", "--rows", "4000", "--out", "clicks.ffm")
+	settings := []string{"--algo", "fm", "--data", "clicks.ffm", "--epochs", "40", "--batch", "32"}
+	run(append([]string{"train", "--tasks", "2", "--model", "alone"}, settings...)...)
+	settings = append(settings, "--checkpoint-every", "50")
+	c := &cast{t: t, dir: dir, roles: true, servers: make([]*process, 2), workers: make([]*process, 2)}
+	c.settings = append(settings, "--model", "kept", "--checkpoint", "ck")
+	c.start()
+	other := newProcess(t, dir, append([]string{"worker", "--coordinate", "dir:roles", "--servers", "2", "--tasks", "1", "--job", "other",
+		"--model", "other", "--checkpoint", "other-ck", "--wait", "20s"}, settings...)...)
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	standby := func(i int) (before *process) {
+		before = c.servers[i]
+		c.server(i)
+		return before
+	}
+	last := c.later("")
+
+	c.kill(standby(1))
+	last = c.later(last)
+
+	frozen := standby(0)
+	tell(t, frozen, syscall.SIGSTOP)
+	last = c.later(last)
+	tell(t, frozen, syscall.SIGCONT)
+	if err := frozen.Wait(); frozen.ProcessState.ExitCode() != exitFenced || !strings.Contains(frozen.err.String(), "server 0 has epoch 2 at ") {
+		t.Errorf("the frozen server ends with %v: %s", err, &frozen.err)
+	}
+
+	ended := standby(1)
+	tell(t, ended, os.Interrupt)
+	if err := ended.Wait(); err != nil {
+		t.Errorf("the server that was interrupted ends with %v: %s", err, &ended.err)
+	}
+	last = c.later(last)
+
+	roles := filepath.Join(dir, "roles")
+	if err := os.Rename(roles, roles+".away"); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(roleLease)
+	if err := os.Rename(roles+".away", roles); err != nil {
+		t.Fatal(err)
+	}
+	c.later(last)
+	c.end()
+	if err := other.Wait(); err != nil {
+		t.Errorf("the other job: %v: %s", err, &other.err)
+	}
+	run("diff", "alone", "kept")
+	run("train", "--tasks", "1", "--model", "alone1", "--algo", "fm", "--data", "clicks.ffm", "--epochs", "40", "--batch", "32")
+	run("diff", "alone1", "other")
+	status := newProcess(t, dir, "status", "--coordinate", "dir:roles")
+	if err := status.Run(); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{"  server 0  127.0.0.1:", "epoch 2  held: renewed", "epoch 3  held: renewed", `  job "job": attempt `, `  job "other": attempt `,
+		"on 2 servers, complete, checkpoint ck/0"} {
+		if !strings.Contains(status.out.String(), want) {
+			t.Errorf("the status has no %q: %s", want, &status.out)
+		}
+	}
+	for i, w := range append(c.workers, other) {
+		t.Logf("worker %d:\n%s", i, &w.err)
+	}
+}
+
+func tell(t *testing.T, p *process, s os.Signal) {
+	t.Helper()
+	if err := p.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"thole.example/coord"
+	"thole.example/rpc"
+)
+
+// claiming is the flags that say which server of a cluster a process is.
+type claiming struct {
+	coordination
+	number    int
+	advertise string
+	lease     time.Duration
+}
+
+func (c *claiming) flags(f *pflag.FlagSet) {
+	c.coordination.flags(f, "claim the role --role there")
+	f.IntVar(&c.number, "role", noRole, "with --coordinate: which server of the cluster this is, from 0 on; while another has the role it "+
+		"waits")
+	f.Lookup("role").DefValue = ""
+	f.StringVar(&c.advertise, "advertise", "", "with --coordinate: address where workers reach this server, host or host:port (default: "+
+		"where it listens)")
+	f.DurationVar(&c.lease, "lease", coord.LeaseDefault, "with --coordinate: how long a server that is silent keeps its role; the role is "+
+		"renewed each third of it")
+}
+
+// noRole is the number of no server.
+const noRole = -1
+
+// check checks what the user said, before anything is done.
+func (c *claiming) check(listen string) error {
+	switch {
+	case c.url == "" && (c.number != noRole || c.advertise != "" || c.cluster != usualCluster || c.lease != coord.LeaseDefault):
+		return usageError{errors.New("--role, --cluster, --advertise or --lease without --coordinate, want the URL of a store")}
+	case c.url == "":
+		return nil
+	case c.number < 0 || c.number >= coord.ServerLimit:
+		return usageError{fmt.Errorf("--role %d with --coordinate, want which server this is: 0 to %d", c.number, coord.ServerLimit-1)}
+	case c.lease < coord.LeaseMin || c.lease > coord.LeaseMax:
+		return usageError{fmt.Errorf("--lease %v, want %v to %v", c.lease, coord.LeaseMin, coord.LeaseMax)}
+	}
+	if err := coord.CheckNames(c.cluster); err != nil {
+		return usageError{fmt.Errorf("--cluster: %w", err)}
+	}
+	if host, _, err := net.SplitHostPort(listen); err == nil && c.advertise == "" {
+		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+			return usageError{fmt.Errorf("--listen %s is every address of this machine, want --advertise HOST: which one workers reach", listen)}
+		}
+	}
+	return nil
+}
+
+// addr is where workers reach a server that listens at an address. It is sole if nobody else can be there, on whatever machine: names and
+// addresses that somebody chose may lead to others, and those of this machine alone are on others, too.
+func (c *claiming) addr(at string) (addr string, sole bool) {
+	host, port, err := net.SplitHostPort(at)
+	switch _, _, bare := net.SplitHostPort(c.advertise); {
+	case c.advertise == "":
+		ip := net.ParseIP(host)
+		return at, err == nil && ip != nil && !ip.IsLoopback()
+	case err != nil || bare == nil || strings.HasPrefix(c.advertise, "unix:"):
+		return c.advertise, false
+	}
+	return net.JoinHostPort(strings.Trim(c.advertise, "[]"), port), false
+}
+
+// roleHeld is what a server is in its cluster; it is not, until held is set.
+type roleHeld struct {
+	*claiming
+	store coord.Store
+	held  atomic.Pointer[coord.Held]
+}
+
+// role is what the user wants the server to be; nil: it has no role.
+func (c *claiming) role(listen string) (*roleHeld, error) {
+	if err := c.check(listen); err != nil || c.url == "" {
+		return nil, err
+	}
+	s, err := c.open()
+	return &roleHeld{claiming: c, store: s}, err
+}
+
+// Check implements server.Role.
+func (r *roleHeld) Check() error {
+	switch h := r.held.Load(); {
+	case h == nil:
+		return fmt.Errorf("this is not %s of cluster %q, but waits for that role: %w", coord.Server(r.number), r.cluster, rpc.ErrAborted)
+	case !h.Valid(time.Now()):
+		return fmt.Errorf("this is not %s of cluster %q any more, or the role could not be renewed in time: %w", coord.Server(r.number),
+			r.cluster, rpc.ErrAborted)
+	}
+	return nil
+}
+
+// Epoch implements server.Role.
+func (r *roleHeld) Epoch() uint64 {
+	if h := r.held.Load(); h != nil {
+		return h.Epoch()
+	}
+	return 0
+}
+
+// close forgets the store.
+func (r *roleHeld) close() {
+	if r != nil {
+		_ = r.store.Close() // nothing is written any more
+	}
+}
+
+// stay waits until the server is to end: until ctx ends, or the role is lost for good. A server without one (nil) has none to lose.
+func (r *roleHeld) stay(ctx context.Context, out io.Writer, at string, log *slog.Logger) error {
+	if r == nil {
+		<-ctx.Done()
+		return nil
+	}
+	addr, sole := r.addr(at)
+	claim, end := context.WithCancel(context.WithoutCancel(ctx)) // a role that is held is given back in the end, and does not lapse
+	defer end()
+	waits := context.AfterFunc(ctx, end)
+	h, err := coord.Claim(claim, r.store, r.cluster, coord.Server(r.number), addr, coord.Options{Lease: r.lease, Sole: sole,
+		Say: func(text string) { log.Warn(text, "cluster", r.cluster) }})
+	if !waits() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.held.Store(h)
+	fmt.Fprintf(out, "%s of cluster %q at %s, epoch %d\n", coord.Server(r.number), r.cluster, addr, h.Epoch())
+	select {
+	case <-ctx.Done():
+	case <-h.Lost():
+		return exitStatus{fmt.Errorf("the role was lost: %w", h.Err()), exitFenced}
+	}
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	defer cancel()
+	if err := h.Release(within); err != nil {
+		log.Warn("the role could not be given back, and lapses", "err", err)
+	}
+	return nil
+}
+
+// releaseTime is how long a server that ends waits for the store.
+const releaseTime = 2 * time.Second

@@ -1,0 +1,156 @@
+package coord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Job is what the catalogue has of a job. A job has attempts, counted from 1: when a server or a task is lost, all that is left
+// of it begins the next attempt, from the last committed checkpoint.
+type Job struct {
+	Attempt    int         `json:"attempt"`
+	Servers    []uint64    `json:"servers,omitempty"` // epochs of the roles server 0, 1, … that the attempt runs on
+	Ended      bool        `json:"ended,omitempty"`   // the job came to its end with the attempt
+	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
+}
+
+// Checkpoint names a checkpoint that is complete.
+type Checkpoint struct {
+	Path    string `json:"path"` // within the bucket
+	ID      string `json:"id"`   // tells it from others at its path
+	Step    int64  `json:"step"` // steps of the job made so far
+	Attempt int    `json:"attempt"`
+}
+
+// ServerLimit is how many servers a job runs on at most.
+const ServerLimit = 1024
+
+func (j *Job) check() error {
+	switch c := j.Checkpoint; {
+	case j.Attempt < 1 || len(j.Servers) > ServerLimit:
+		return fmt.Errorf("attempt %d on %d servers, want 1 or more, and at most %d", j.Attempt, len(j.Servers), ServerLimit)
+	case slices.Contains(j.Servers, 0):
+		return errors.New("a server of epoch 0, want 1 or more")
+	case c != nil && (c.Path == "" || c.Step < 0 || c.Attempt < 1 || c.Attempt > j.Attempt):
+		return fmt.Errorf("a checkpoint %q of step %d and attempt %d, want a path, 0 or more, and 1 to %d", c.Path, c.Step, c.Attempt, j.Attempt)
+	}
+	return nil
+}
+
+// ErrEarlier is that of a checkpoint that is earlier in the training than the one that is committed.
+var ErrEarlier = errors.New("a later one is committed")
+
+// Begin says that an attempt of a job runs from now on, on servers of these epochs, and ends the attempts before it: they
+// commit nothing any more. What is answered has the checkpoint to go on from. It fails with ErrFenced if a later attempt has begun,
+// or the same one on other servers, or one of the servers was replaced. Whoever got no answer may begin the same attempt again.
+func Begin(ctx context.Context, s Store, cluster, job string, attempt int, servers []Member) (Job, error) {
+	epochs := make([]uint64, len(servers))
+	for i, m := range servers {
+		epochs[i] = m.Epoch
+	}
+	return change(ctx, s, cluster, job, func(j *Job) error {
+		switch {
+		case attempt < j.Attempt:
+			return fmt.Errorf("attempt %d has begun: %w", j.Attempt, ErrFenced)
+		case attempt == j.Attempt && !slices.Equal(epochs, j.Servers):
+			return fmt.Errorf("attempt %d has begun on servers of the epochs %v, not %v: %w", attempt, j.Servers, epochs, ErrFenced)
+		}
+		j.Attempt, j.Servers, j.Ended = attempt, epochs, false
+		return current(ctx, s, cluster, epochs)
+	})
+}
+
+// Commit makes a checkpoint the one to go on from. All of its objects have to be written; its Attempt is the one that wrote it. It fails
+// with ErrFenced if another attempt has begun or one of its servers was replaced, and with ErrEarlier if one of the same attempt and a
+// later step is committed. Whoever got no answer may commit the same checkpoint again.
+//
+// That no server was replaced is looked up before the write: one that is replaced in between finds the checkpoint, which
+// was complete before, because nobody goes on but by Begin, and of Begin and Commit the second sees what the first did.
+func Commit(ctx context.Context, s Store, cluster, job string, c Checkpoint) error {
+	_, err := change(ctx, s, cluster, job, func(j *Job) error {
+		if c.Attempt != j.Attempt {
+			return fmt.Errorf("checkpoint %s is of attempt %d, and attempt %d runs: %w", c.Path, c.Attempt, j.Attempt, ErrFenced)
+		}
+		if before := j.Checkpoint; before != nil && before.Attempt == c.Attempt && before.Step > c.Step {
+			return fmt.Errorf("checkpoint %s is of step %d, that at %s of step %d: %w", c.Path, c.Step, before.Path, before.Step, ErrEarlier)
+		}
+		j.Checkpoint = &c
+		return current(ctx, s, cluster, j.Servers)
+	})
+	return err
+}
+
+// Complete says that a job has come to its end with an attempt: what comes next under its name begins anew, with the next attempt. It fails
+// with ErrFenced if another attempt has begun.
+func Complete(ctx context.Context, s Store, cluster, job string, attempt int) error {
+	_, err := change(ctx, s, cluster, job, func(j *Job) error {
+		if attempt != j.Attempt {
+			return fmt.Errorf("attempt %d is complete, and attempt %d runs: %w", attempt, j.Attempt, ErrFenced)
+		}
+		j.Ended = true
+		return nil
+	})
+	return err
+}
+
+// Last is what the catalogue has of a job; its attempt is 0 if it has nothing.
+func Last(ctx context.Context, s Store, cluster, job string) (Job, error) {
+	j, _, err := last(ctx, s, cluster, job)
+	return j, err
+}
+
+func last(ctx context.Context, s Store, cluster, job string) (j Job, v Version, err error) {
+	if err := checkCluster(cluster); err != nil {
+		return j, "", err
+	}
+	data, v, err := s.Get(ctx, jobKey(cluster, job))
+	if err == nil && data != nil {
+		err = decode(jobKey(cluster, job), data, &j)
+	}
+	return j, v, err
+}
+
+// change changes the record of a job, as often as somebody else does so in between. What edit refuses is not written.
+func change(ctx context.Context, s Store, cluster, job string, edit func(*Job) error) (Job, error) {
+	if err := CheckNames(cluster, job); err != nil {
+		return Job{}, err
+	}
+	key := jobKey(cluster, job)
+	for {
+		j, v, err := last(ctx, s, cluster, job)
+		if err != nil {
+			return Job{}, err
+		}
+		if err := edit(&j); err != nil {
+			return Job{}, fmt.Errorf("coord: job %q: %w", job, err)
+		}
+		data, err := encode(key, &j)
+		if err != nil {
+			return Job{}, err
+		}
+		if _, err = s.Put(ctx, key, data, v); err == nil {
+			return j, nil
+		}
+		if !errors.Is(err, ErrChanged) {
+			return Job{}, err
+		}
+	}
+}
+
+// Jobs is the names of all jobs of a cluster that the catalogue has.
+func Jobs(ctx context.Context, s Store, cluster string) ([]string, error) {
+	keys, err := s.List(ctx, cluster+jobPart)
+	var names []string
+	for _, key := range keys {
+		name, nerr := url.PathUnescape(strings.TrimPrefix(key, cluster+jobPart))
+		if nerr != nil || jobKey(cluster, name) != key {
+			return nil, fmt.Errorf("coord: %s, want the name of a job, escaped as a part of a URL's path: %w", key, ErrRecord)
+		}
+		names = append(names, name)
+	}
+	return names, err
+}

@@ -1,0 +1,316 @@
+package coord_test
+
+import (
+	"container/heap"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"thole.example/coord"
+)
+
+// TestClaims lets claimants whose clocks run at different speeds fight for a role while they freeze and die, and while the
+// store loses, delays and repeats requests and answers: never do two believe at one moment to hold the role, epochs of new holders
+// only grow, and when the faults are over somebody holds it within little more than a lease.
+func TestClaims(t *testing.T) {
+	seeds := 500
+	if n, err := strconv.Atoi(os.Getenv("FAULT_SEEDS")); err == nil {
+		seeds = n
+	}
+	var holds, stops, ends int
+	for seed := range seeds {
+		w := newWorld(uint64(seed))
+		w.run()
+		if w.wrong != "" {
+			t.Fatalf("seed %d: %s\n%s", seed, w.wrong, strings.Join(w.log, "\n"))
+		}
+		holds, stops, ends = holds+w.holds, stops+w.stops, ends+w.ends
+	}
+	if holds < 2*seeds || stops < seeds/4 || ends < seeds/4 {
+		t.Errorf("%d seeds with %d first holds, %d stops and %d ends: nothing happens", seeds, holds, stops, ends)
+	}
+}
+
+const (
+	simLease = 12 * time.Second
+	simAway  = 5 * time.Minute // until then there are faults
+	simEnd   = simAway + 3*simLease
+)
+
+// world is true time, a store, and what happens next.
+type world struct {
+	rand    *rand.Rand
+	now     time.Duration
+	events  happenings
+	count   int
+	version int
+	record  *coord.Holder
+	watches []watch
+	all     []*process
+	away    time.Duration // the store answers nobody until then
+	epochs  map[uint64]int
+	top     uint64
+
+	holds, stops, ends int
+	wrong              string
+	log                []string
+}
+
+type watch struct {
+	p    *process
+	seq  uint64
+	seen int
+}
+
+// process is a claimant with a clock of its own, which may stand still.
+type process struct {
+	number, life int
+	claim        *coord.Claimant
+	rate         float64       // of its clock
+	born         time.Duration // when its clock was 0
+	frozen       time.Duration // until then nothing is done
+	dead         bool
+	until        time.Duration // by its clock
+	epoch        uint64
+	holds        bool
+	timer        int // number of the last deadline
+}
+
+type happening struct {
+	at    time.Duration
+	order int
+	do    func()
+}
+
+type happenings []happening
+
+func (h happenings) Len() int { return len(h) }
+func (h happenings) Less(i, j int) bool {
+	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].order < h[j].order
+}
+func (h happenings) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *happenings) Push(x any)   { *h = append(*h, x.(happening)) }
+func (h *happenings) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+func newWorld(seed uint64) *world {
+	w := &world{rand: rand.New(rand.NewPCG(seed, 1)), epochs: map[uint64]int{}}
+	for i := range 3 {
+		w.after(w.upTo(simLease), func() { w.start(i, 0) })
+	}
+	w.after(simLease+w.upTo(time.Minute), w.fault)
+	return w
+}
+
+func (w *world) upTo(d time.Duration) time.Duration { return time.Duration(w.rand.Int64N(int64(d))) }
+func (w *world) chance(percent int) bool            { return w.rand.IntN(100) < percent && w.now < simAway }
+
+func (w *world) after(d time.Duration, do func()) {
+	w.count++
+	heap.Push(&w.events, happening{w.now + d, w.count, do})
+}
+
+func (w *world) say(p *process, text string, args ...any) {
+	w.log = append(w.log, fmt.Sprintf("%v %d.%d: ", w.now, p.number, p.life)+fmt.Sprintf(text, args...))
+}
+
+func (w *world) run() {
+	for len(w.events) > 0 && w.wrong == "" && w.now < simEnd {
+		next := heap.Pop(&w.events).(happening)
+		w.now = next.at
+		next.do()
+	}
+	for _, p := range w.all {
+		if p.believes(w.now) {
+			return
+		}
+	}
+	if w.wrong == "" {
+		w.wrong = "nobody holds the role at the end"
+	}
+}
+
+// fault is one of what goes wrong, and then another.
+func (w *world) fault() {
+	if w.now >= simAway {
+		return
+	}
+	p := w.all[max(0, len(w.all)-1-w.rand.IntN(4))]
+	switch w.rand.IntN(4) {
+	case 0:
+		w.away = w.now + w.upTo(2*simLease)
+	case 1:
+		if !p.dead {
+			w.die(p)
+		}
+	default:
+		p.frozen = w.now + w.upTo(2*simLease)
+		w.say(p, "frozen until %v", p.frozen)
+	}
+	w.after(w.upTo(2*simLease), w.fault)
+}
+
+func (w *world) start(number, life int) {
+	addr := fmt.Sprintf("host:%d", number)
+	me := coord.Holder{ID: fmt.Sprintf("%d.%d", number, life), Addr: addr, Lease: simLease}
+	claim, err := coord.NewClaimant(coord.Server(0), me, w.rand.IntN(2) == 0)
+	if err != nil {
+		w.wrong = err.Error()
+		return
+	}
+	p := &process{number: number, life: life, claim: claim, rate: 0.82 + 0.4*w.rand.Float64(), born: w.now}
+	w.all = append(w.all, p)
+	w.step(p, coord.Deadline{})
+}
+
+// die ends a process, and starts it again later.
+func (w *world) die(p *process) {
+	w.say(p, "dead")
+	p.dead, p.holds = true, false
+	w.after(w.upTo(simLease/2), func() { w.start(p.number, p.life+1) })
+}
+
+func (p *process) clock(now time.Duration) time.Duration {
+	return time.Duration(float64(now-p.born) * p.rate)
+}
+func (p *process) believes(now time.Duration) bool { return p.holds && p.clock(now) < p.until }
+
+// step is when something happens to a process: at once, or when it thaws.
+func (w *world) step(p *process, e coord.Event) {
+	if p.frozen > w.now {
+		w.after(p.frozen-w.now, func() { w.step(p, e) })
+		return
+	}
+	if p.dead {
+		return
+	}
+	for _, effect := range p.claim.Step(p.clock(w.now), e) {
+		w.effect(p, effect)
+	}
+	at, ok := p.claim.Next()
+	if !ok {
+		return
+	}
+	p.timer++
+	timer := p.timer
+	w.after(time.Duration(float64(max(0, at-p.clock(w.now)))/p.rate)+1, func() {
+		if timer == p.timer {
+			w.step(p, coord.Deadline{})
+		}
+	})
+}
+
+func (w *world) effect(p *process, effect coord.Effect) {
+	w.say(p, "%T%+v", effect, effect)
+	switch e := effect.(type) {
+	case coord.Get:
+		w.request(func() { w.answer(p, coord.Read{Seq: e.Seq, Holder: w.record, Version: w.v()}) }, func(err error) {
+			w.answer(p, coord.Read{Seq: e.Seq, Err: err})
+		})
+	case coord.Watch:
+		w.request(func() { w.watches = append(w.watches, watch{p, e.Seq, w.version}); w.tell(e.Seen != w.v()) }, func(err error) {
+			w.answer(p, coord.Read{Seq: e.Seq, Err: err})
+		})
+	case coord.Put:
+		w.request(func() { w.put(p, e) }, func(err error) { w.answer(p, coord.Wrote{Seq: e.Seq, Err: err}) })
+	case coord.Hold:
+		w.hold(p, e)
+	case coord.Stop:
+		p.holds = false
+		w.stops++
+	case coord.End:
+		w.ends++
+		p.dead, p.holds = true, false
+		w.after(w.upTo(simLease/2), func() { w.start(p.number, p.life+1) })
+	}
+}
+
+// request takes a while to come to the store, where it may be lost, also after the caller was told so.
+func (w *world) request(do func(), fail func(error)) {
+	delay := w.upTo(100 * time.Millisecond)
+	if w.chance(5) {
+		delay = w.upTo(2 * simLease)
+	}
+	if w.chance(5) {
+		w.after(w.upTo(simLease), func() { fail(errors.New("connection lost")) })
+	}
+	if w.chance(5) {
+		return
+	}
+	w.after(delay, func() {
+		if w.now >= w.away {
+			do()
+		} else if w.rand.IntN(2) == 0 {
+			fail(errors.New("away"))
+		}
+	})
+}
+
+func (w *world) v() coord.Version {
+	if w.version == 0 {
+		return ""
+	}
+	return coord.Version(strconv.Itoa(w.version))
+}
+
+func (w *world) answer(p *process, e coord.Event) {
+	if w.chance(5) {
+		return
+	}
+	delay := w.upTo(100 * time.Millisecond)
+	if w.chance(5) {
+		delay = w.upTo(simLease)
+	}
+	w.after(delay, func() { w.step(p, e) })
+}
+
+func (w *world) put(p *process, e coord.Put) {
+	if e.Old != w.v() {
+		w.answer(p, coord.Wrote{Seq: e.Seq, Err: coord.ErrChanged})
+		return
+	}
+	w.version++
+	h := e.Holder
+	w.record = &h
+	w.answer(p, coord.Wrote{Seq: e.Seq, Version: w.v()})
+	w.tell(true)
+}
+
+// tell answers those who wait for another version.
+func (w *world) tell(changed bool) {
+	if !changed {
+		return
+	}
+	for _, x := range w.watches {
+		w.answer(x.p, coord.Read{Seq: x.seq, Holder: w.record, Version: w.v()})
+	}
+	w.watches = nil
+}
+
+// hold is when a process begins to believe that it holds the role: nobody else may.
+func (w *world) hold(p *process, e coord.Hold) {
+	for _, other := range w.all {
+		if other != p && other.believes(w.now) {
+			w.wrong = fmt.Sprintf("%d.%d holds the role at %v, and %d.%d does until %v of its clock, which is at %v",
+				p.number, p.life, w.now, other.number, other.life, other.until, other.clock(w.now))
+		}
+	}
+	if p.epoch == 0 {
+		w.holds++
+		if e.Epoch <= w.top {
+			w.wrong = fmt.Sprintf("%d.%d holds the role with epoch %d after %d", p.number, p.life, e.Epoch, w.top)
+		}
+		w.top = e.Epoch
+	} else if p.epoch != e.Epoch {
+		w.wrong = fmt.Sprintf("%d.%d has epochs %d and %d", p.number, p.life, p.epoch, e.Epoch)
+	}
+	p.epoch, p.until, p.holds = e.Epoch, e.Until, true
+}

@@ -1,0 +1,143 @@
+package coord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Member is a server of a cluster, as others know it.
+type Member struct {
+	Addr  string
+	Epoch uint64
+}
+
+// Find is the servers 0 to n-1 of a cluster. It waits until all roles are held. Whoever holds one may have died since, and its lease may
+// not have lapsed: a caller that does not reach a server waits with [Changed], and finds again.
+func Find(ctx context.Context, s Store, cluster string, n int) ([]Member, error) {
+	if err := checkCluster(cluster); err != nil {
+		return nil, err
+	}
+	for {
+		all := make([]Member, n)
+		var missing []int
+		var seen Version // of the first that is missing
+		for i := range all {
+			h, v, err := Who(ctx, s, cluster, Server(i))
+			switch {
+			case err != nil:
+				return nil, err
+			case h != nil && h.ID != "":
+				all[i] = Member{h.Addr, h.Epoch}
+				continue
+			case missing == nil:
+				seen = v
+			}
+			missing = append(missing, i)
+		}
+		if missing == nil {
+			return all, nil
+		}
+		if _, _, err := s.Watch(ctx, Server(missing[0]).key(cluster), seen); err != nil {
+			return nil, fmt.Errorf("coord: cluster %q has nobody as server %s of %d: %w", cluster, numbers(missing), n, err)
+		}
+	}
+}
+
+// numbers is the first few of some numbers, as text.
+func numbers(all []int) string {
+	const most = 8
+	text := strings.Trim(fmt.Sprint(all[:min(most, len(all))]), "[]")
+	if len(all) > most {
+		text += " …"
+	}
+	return strings.ReplaceAll(text, " ", ", ")
+}
+
+// Who has a role: nil if nobody ever had it; a holder without ID has given it back.
+func Who(ctx context.Context, s Store, cluster string, role Role) (*Holder, Version, error) {
+	data, v, err := s.Get(ctx, role.key(cluster))
+	if err != nil {
+		return nil, "", err
+	}
+	h, err := decodeHolder(role.key(cluster), data)
+	return h, v, err
+}
+
+// Changed waits until one of the servers that Find has told of is not the one any more, and says which: another has its role, or
+// it gave the role back. A store that does not answer is waited for.
+func Changed(ctx context.Context, s Store, cluster string, servers []Member) (int, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	type change struct {
+		server int
+		err    error
+	}
+	first := make(chan change, len(servers))
+	for i, m := range servers {
+		go func() { first <- change{i, replaced(ctx, s, Server(i).key(cluster), m.Epoch)} }()
+	}
+	if len(servers) == 0 {
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	c := <-first
+	stop()
+	for range len(servers) - 1 { // so that none of them is there when this returns
+		<-first
+	}
+	return c.server, c.err
+}
+
+// replaced waits until a role has another epoch, or nobody. While the store does not answer nothing has changed.
+func replaced(ctx context.Context, s Store, key string, epoch uint64) error {
+	for seen := Version(""); ; {
+		data, v, err := s.Get(ctx, key)
+		if err == nil && v == seen && v != "" {
+			data, v, err = s.Watch(ctx, key, seen)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var h *Holder
+		if err == nil {
+			h, err = decodeHolder(key, data)
+		}
+		switch {
+		case errors.Is(err, ErrRecord):
+			return err
+		case err == nil && (h == nil || h.ID == "" || h.Epoch != epoch):
+			return nil
+		case err == nil:
+			seen = v
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// pause is how long a store that does not answer is left alone.
+const pause = time.Second
+
+// current says which of the servers that an attempt runs on are not the present ones, as ErrFenced; nil if all are.
+func current(ctx context.Context, s Store, cluster string, epochs []uint64) error {
+	var all []error
+	for i, epoch := range epochs {
+		h, _, err := Who(ctx, s, cluster, Server(i))
+		switch {
+		case err != nil:
+			return err
+		case h == nil:
+			all = append(all, fmt.Errorf("server %d has epoch %d, but nobody ever had its role: %w", i, epoch, ErrFenced))
+		case h.Epoch != epoch:
+			all = append(all, fmt.Errorf("server %d has epoch %d, and %d is another's: %w", i, epoch, h.Epoch, ErrFenced))
+		}
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,216 @@
+package coord
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options are how a role is claimed. The zero value is that of most.
+type Options struct {
+	Lease time.Duration // how long a holder that is silent keeps the role; 0: LeaseDefault
+	// Sole says that nobody else can be at the address, as for somebody who listens there already and whose address is the
+	// same from everywhere (not 127.0.0.1, if the cluster has several machines). A holder that was there is dead then, and its
+	// lease is not waited for: a server that is started again is back at once.
+	Sole bool
+	// Say, if there is one, is told who is waited for and why the store does not answer. It must not block.
+	Say func(text string)
+}
+
+// Held is a role that was claimed. All methods may be called by any number of goroutines.
+type Held struct {
+	role    Role
+	epoch   uint64
+	span    atomic.Pointer[span] // nil: not now
+	given   atomic.Bool          // it is given back: never again
+	release chan struct{}
+	once    sync.Once
+	lost    chan struct{}
+	err     error // why it was lost; set before lost is closed
+}
+
+// span is from when a claim was sent that the store has kept, and for how long it counts.
+type span struct {
+	from time.Time
+	hold time.Duration
+}
+
+// Claim waits until this process has the role, and keeps it from then on in the background, until Release, the end of ctx, or
+// until somebody else takes it over because this process or the store were silent for a lease. When ctx ends the role is not given back: it
+// lapses. Who has the role is found with [Find] at addr.
+func Claim(ctx context.Context, s Store, cluster string, role Role, addr string, o Options) (*Held, error) {
+	if err := errors.Join(checkCluster(cluster), CheckKey(role.key(cluster))); err != nil {
+		return nil, err
+	}
+	me := Holder{ID: rand.Text(), Addr: addr, Lease: cmp.Or(o.Lease, LeaseDefault)}
+	machine, err := NewClaimant(role, me, o.Sole)
+	if err != nil {
+		return nil, err
+	}
+	h := &Held{role: role, release: make(chan struct{}), lost: make(chan struct{})}
+	k := &keeper{Held: h, machine: machine, store: s, key: role.key(cluster), say: o.Say, hold: machine.hold(),
+		begin: time.Now(), answers: make(chan Event), first: make(chan struct{}), forget: func() {}}
+	go k.run(ctx)
+	select {
+	case <-k.first:
+		return h, nil
+	case <-h.lost:
+		return nil, h.err
+	}
+}
+
+// Epoch is how often the role has changed hands: a fencing token, higher than those of all who held the role before.
+func (h *Held) Epoch() uint64 { return h.epoch }
+
+// Role is the role that is held.
+func (h *Held) Role() Role { return h.role }
+
+// Valid reports whether nobody else can hold the role at a time, which is that of [time.Now]. If not, nothing may be done under it. It
+// may be valid again later, when the store answers again and nobody has taken the role over.
+//
+// It asks the clock of the wall, too: that counts while the machine sleeps.
+func (h *Held) Valid(now time.Time) bool {
+	s := h.span.Load()
+	return s != nil && !h.given.Load() && now.Sub(s.from) < s.hold && now.Round(0).Sub(s.from.Round(0)) < s.hold
+}
+
+// Lost is closed when the role is lost for good, or given back.
+func (h *Held) Lost() <-chan struct{} { return h.lost }
+
+// Err is why the role was lost: ErrFenced if somebody else has it, nil if it was given back or is held.
+func (h *Held) Err() error {
+	select {
+	case <-h.lost:
+		return h.err
+	default:
+		return nil
+	}
+}
+
+// Release gives the role back, so that others need not wait for the lease, and waits until that is done or was given up, or ctx ends.
+// From its call on, the role is not valid.
+func (h *Held) Release(ctx context.Context) error {
+	h.once.Do(func() { h.given.Store(true); close(h.release) })
+	select {
+	case <-h.lost:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// keeper is the shell around a Claimant. It has the goroutine that run is in, and one for each request to the store.
+type keeper struct {
+	*Held
+	machine *Claimant
+	store   Store
+	key     string
+	say     func(string)
+	hold    time.Duration
+	begin   time.Time // from which the machine's times are
+	sent    time.Time // when the last Put was
+	answers chan Event
+	first   chan struct{} // closed when the role is held for the first time
+	forget  context.CancelFunc
+	last    string // what was said last
+}
+
+func (k *keeper) run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer close(k.lost)
+	defer k.span.Store(nil)
+	defer cancel()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	release := k.release
+	var e Event = Deadline{}
+	for {
+		for _, effect := range k.machine.Step(time.Since(k.begin), e) {
+			k.do(ctx, effect)
+		}
+		at, ok := k.machine.Next()
+		if !ok {
+			return
+		}
+		timer.Reset(at - time.Since(k.begin))
+		select {
+		case <-timer.C:
+			e = Deadline{}
+		case e = <-k.answers:
+		case <-release:
+			e, release = Release{}, nil
+		case <-ctx.Done():
+			k.err = fmt.Errorf("coord: %s: %w%s", k.role, ctx.Err(), k.last)
+			return
+		}
+	}
+}
+
+func (k *keeper) do(ctx context.Context, effect Effect) {
+	switch e := effect.(type) {
+	case Get:
+		k.ask(ctx, func(ctx context.Context) Event { return k.read(e.Seq)(k.store.Get(ctx, k.key)) })
+	case Watch:
+		k.ask(ctx, func(ctx context.Context) Event { return k.read(e.Seq)(k.store.Watch(ctx, k.key, e.Seen)) })
+	case Put:
+		k.sent = time.Now()
+		k.ask(ctx, func(ctx context.Context) Event {
+			data, err := encode(k.key, &e.Holder)
+			if err != nil {
+				return Wrote{Seq: e.Seq, Err: err}
+			}
+			v, err := k.store.Put(ctx, k.key, data, e.Old)
+			return Wrote{e.Seq, v, err}
+		})
+	case Hold:
+		k.holds(e)
+	case Stop:
+		k.span.Store(nil)
+	case End:
+		k.err = e.Err
+	case Say:
+		k.last = " (" + e.Text + ")"
+		if k.say != nil {
+			k.say(e.Text)
+		}
+	}
+}
+
+// holds is when the role is held, for the first time or longer.
+func (k *keeper) holds(e Hold) {
+	k.span.Store(&span{k.sent, k.hold})
+	k.last = ""
+	if k.epoch == 0 {
+		k.epoch = e.Epoch
+		close(k.first)
+	}
+}
+
+// read makes an event of what the store answered.
+func (k *keeper) read(seq uint64) func([]byte, Version, error) Event {
+	return func(data []byte, v Version, err error) Event {
+		if err != nil {
+			return Read{Seq: seq, Err: err}
+		}
+		h, err := decodeHolder(k.key, data)
+		return Read{seq, h, v, err}
+	}
+}
+
+// ask makes a request to the store, and gives up the one before.
+func (k *keeper) ask(ctx context.Context, request func(context.Context) Event) {
+	k.forget()
+	ctx, k.forget = context.WithCancel(ctx)
+	go func() {
+		e := request(ctx)
+		select {
+		case k.answers <- e:
+		case <-ctx.Done():
+		}
+	}()
+}

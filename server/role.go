@@ -1,0 +1,50 @@
+package server
+
+import (
+	"fmt"
+
+	"thole.example/rpc"
+)
+
+// Role is what a server is in its cluster, such as the second of three, until another takes its place: package coord has who it is. Its
+// methods must not block, and are called by many goroutines.
+type Role interface {
+	// Check is why the server may not answer now, nil if it may. It is asked before each request is served and before each answer is sent.
+	Check() error
+	// Epoch is how often the role has changed hands, 0 while the server does not have it.
+	Epoch() uint64
+}
+
+// inRole says why a request may not be served, and has its answer checked, if the server has a role.
+func (s *Server) inRole(x *rpc.Exchange) error {
+	if s.Role == nil {
+		return nil
+	}
+	x.Checked(s.Role)
+	return s.fenced()
+}
+
+// fenced says why nothing may be done now.
+func (s *Server) fenced() error {
+	if s.Role == nil {
+		return nil
+	}
+	return s.Role.Check()
+}
+
+// otherRole says why the server is not the one that a task looks for: it has found the role of another at this address. Who looks again
+// finds whoever is there now.
+func (s *Server) otherRole(a *rpc.Join) error {
+	var have uint64
+	if s.Role != nil {
+		have = s.Role.Epoch()
+	}
+	if a.Role == 0 || a.Role == have {
+		return nil
+	}
+	text := "has no role"
+	if have > 0 {
+		text = fmt.Sprintf("has its role under epoch %d", have)
+	}
+	return fmt.Errorf("task %d of job %q looks for a server under epoch %d, and this one %s: %w", a.Task, a.Job, a.Role, text, rpc.ErrAborted)
+}
