@@ -3,6 +3,7 @@ package ps
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"thole.example/rpc"
 )
@@ -92,8 +93,9 @@ func (c *Client) Members(ctx context.Context, tell func(rpc.Membership)) error {
 	return nil
 }
 
-// Attendance is what the servers know now of who has joined. If it says so, the others go on without the tasks from now on that without
-// names, which are away or have not joined; none of them may be one that is not [Options].Optional.
+// Attendance is what the servers know now of who has joined: as many as have joined all of them, and who is missing on any. If it says so,
+// the others go on without the tasks from now on that without names, which are away or have not joined; none of them may be one that is not
+// [Options].Optional.
 func (c *Client) Attendance(ctx context.Context, without ...int) (now rpc.Membership, err error) {
 	if err := c.begin(ctx, "attendance", nil); err != nil {
 		return now, err
@@ -104,7 +106,21 @@ func (c *Client) Attendance(ctx context.Context, without ...int) (now rpc.Member
 		return now, err
 	}
 	defer release(xs)
-	return now, xs[0].link.read(xs[0].resp, &now) // all join the first server first: it knows of most
+	for i, x := range xs {
+		var one rpc.Membership
+		if err := x.link.read(x.resp, &one); err != nil {
+			return now, err
+		}
+		if i == 0 {
+			now = one
+			continue
+		}
+		now.Joined = min(now.Joined, one.Joined)
+		now.Missing = append(now.Missing, one.Missing...)
+		slices.Sort(now.Missing)
+		now.Missing = slices.Compact(now.Missing)
+	}
+	return now, nil
 }
 
 // NonFinite is how many parts of pushes had values that are infinite or no number, and were refused, left out or applied, as

@@ -260,6 +260,9 @@ func (j *Job[D, R]) end() {
 		j.late = nil
 		j.do(End{})
 	}
+	if !j.ended && j.present == 0 && len(j.late) > 0 {
+		j.next(nil)
+	}
 }
 
 // Ended reports whether the effect End has come: the job does nothing any more.

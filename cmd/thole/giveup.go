@@ -16,6 +16,7 @@ import (
 
 	"thole.example/internal/number"
 	"thole.example/ps"
+	"thole.example/rpc"
 	"thole.example/train"
 )
 
@@ -177,15 +178,33 @@ func goneText(g train.Gone) string {
 // settleTime is how long the first task waits for more when as many have joined as it knows of.
 const settleTime = 2 * time.Second
 
-// goOnWithout has the job go on without the tasks that have not joined.
-func (p *plan) goOnWithout(ctx context.Context, client *ps.Client, r *attendance, w *watcher) error {
-	r.Lock()
-	missing := slices.Clone(r.Missing)
-	r.Unlock()
-	if len(missing) == 0 {
-		return nil
+// gatherSome waits until all tasks have joined all servers, or have been given up there. The first server alone does not tell: who was lost
+// between two of them would be waited for by the second for ever.
+func (p *plan) gatherSome(ctx context.Context, client *ps.Client, r *attendance, tell func(rpc.Membership), w *watcher) error {
+	began, changed, before := time.Now(), time.Now(), -1
+	for pause := firstAttemptPause / 10; ; pause = min(2*pause, firstAttemptPause) {
+		now, err := client.Attendance(ctx)
+		if err != nil {
+			return err
+		}
+		if now.Joined != before {
+			before, changed = now.Joined, time.Now()
+			tell(now)
+		}
+		switch {
+		case now.Joined == p.tasks:
+			return nil
+		case time.Since(began) >= p.giveUp, p.awaited > 0 && now.Joined >= p.awaited && time.Since(changed) >= min(settleTime, p.giveUp):
+			w.bar.line("goes on without %s, which did not join (--give-up %v)", r.absent(p.tasks), p.giveUp)
+			if _, err := client.Attendance(ctx, now.Missing...); err != nil {
+				return err
+			}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(pause):
+		}
 	}
-	w.bar.line("goes on without %s, which did not join (--give-up %v)", r.absent(p.tasks), p.giveUp)
-	_, err := client.Attendance(ctx, missing...)
-	return err
 }

@@ -74,23 +74,8 @@ func (p *plan) gather(ctx context.Context, client *ps.Client, w *watcher, mayGoO
 		}
 		refused = now.Refused
 	}
-	for mayGoOn && r.Joined < p.tasks {
-		patience := p.giveUp
-		if p.awaited > 0 && r.Joined >= p.awaited {
-			patience = min(patience, settleTime)
-		}
-		soon, cancel := context.WithTimeoutCause(wait, patience, errWait)
-		err := client.Members(soon, func(now rpc.Membership) {
-			if tell(now); p.awaited > 0 && now.Joined >= p.awaited && now.Joined < p.tasks {
-				time.AfterFunc(settleTime, cancel)
-			}
-		})
-		over := soon.Err() != nil
-		cancel()
-		if err != nil && over && wait.Err() == nil {
-			err = p.goOnWithout(ctx, client, &r, w)
-		}
-		if err != nil {
+	if mayGoOn {
+		if err := p.gatherSome(wait, client, &r, tell, w); err != nil && (ctx.Err() != nil || wait.Err() == nil) {
 			return err
 		}
 	}

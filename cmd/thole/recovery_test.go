@@ -86,7 +86,8 @@ func (c *cast) worker(i int) {
 	if c.roles {
 		servers = []string{"--coordinate", "dir:roles", "--servers", fmt.Sprint(len(c.servers))}
 	}
-	args := slices.Concat([]string{"worker", "--tasks", fmt.Sprint(len(c.workers)), "--task", fmt.Sprint(i), "--wait", "20s"}, servers, c.settings)
+	args := slices.Concat([]string{"worker", "--tasks", fmt.Sprint(len(c.workers)), "--task", fmt.Sprint(i), "--wait", "20s", "--log",
+		fmt.Sprintf("run.%d.jsonl", i)}, servers, c.settings)
 	w := newProcess(c.t, c.dir, args...)
 	if c.said == nil {
 		c.said = map[int]*spoken{}

@@ -125,6 +125,13 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 		return usageError{fmt.Errorf("--give-up %v with --algo %s, want it without: trees grow by all workers (one that is started again is "+
 			"waited for)", p.giveUp, p.algo)}
 	}
+	if p.forest != nil && tasks[0] == 0 && j.checkpoint != "" && j.store == "" { // else the launch has it
+		release, err := lock(j.checkpoint, "writes its checkpoints")
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 	if p.forest != nil {
 		p.later = func(ctx context.Context) error {
 			if err := p.look(ctx); err != nil {
