@@ -180,7 +180,10 @@ func (p *plan) depart(ctx context.Context, client *ps.Client) error {
 
 // release ends the connections of a task. One that failed by itself says so: then it is no use to wait for it.
 func (p *plan) release(ctx context.Context, client *ps.Client, err error) {
+	_, ended := errors.AsType[*ps.Ended](err)
 	switch {
+	case ended: // others may wait for the same to be found out
+		_ = client.Leave(ctx)
 	case err == nil || ctx.Err() != nil || p.checkpoint == "" && p.giveUp == 0:
 	case !again(err):
 		_ = client.Quit(err) // which the caller tells
