@@ -277,6 +277,8 @@ func (j *job) effect(e ssp.Effect) {
 		j.answerJSON(e.Req, j.membership(e))
 	case ssp.Later[*request]:
 		j.comeLater(e)
+	case ssp.Ended[*request]:
+		j.overAlready(e)
 	case ssp.Anew[*request]:
 		e.Req.end(false)
 		j.later.then = append(j.later.then, e.Req.anew)

@@ -199,12 +199,12 @@ func (s *Server) members(m *member, x *rpc.Exchange) {
 		return
 	}
 	q := &request{x: x}
-	m.job.post(ssp.Members[*request]{Req: q, Conn: m.conn, Joined: a.Joined, Refusals: a.Refused}, q)
+	m.job.post(ssp.Members[*request]{Req: q, Conn: m.conn, Joined: a.Joined, Refusals: a.Refused, Without: a.Without}, q)
 }
 
 // membership is what the core says of the tasks, on the wire, and how much of what they pushed is not finite.
 func (j *job) membership(r ssp.Roster[*request]) rpc.Membership {
-	out := rpc.Membership{Joined: r.Joined, Missing: r.Missing, Refused: r.Refusals}
+	out := rpc.Membership{Joined: r.Joined, Missing: r.Missing, Refused: r.Refusals, Here: r.Here, Waiting: r.Waiting, Ended: j.endedBefore()}
 	for _, s := range (*j.stores.Load())[1:] {
 		out.NonFinite += s.nonFinite
 	}

@@ -3,7 +3,7 @@ package ssp
 // Effect is something that the shell has to do; the types of this file are all there are. Effects are done in their order:
 // a pull that is answered reads what was applied before it, and nothing later.
 //
-// Every request is answered (Answer, Roster, Later), refused, or handed back (Anew) once. Every delta of a push that was executed
+// Every request is answered (Answer, Roster, Later, Ended), refused, or handed back (Anew) once. Every delta of a push that was executed
 // comes back once, in an Apply or a Discard. Those of a push that was refused and is not Done, or that is answered Again, do not come
 // back.
 type Effect interface{ effect() }
@@ -74,7 +74,10 @@ type Later[R any] struct {
 	Attempt int
 }
 
-// Anew hands back the Join of a later attempt, which has ended this job: the shell brings it to a new one.
+// Ended answers a Join that waited for the end of the attempt, where this was the end of the job: all others have left.
+type Ended[R any] struct{ Req R }
+
+// Anew hands back the Join of a later attempt, which has ended this job, or waited for that: the shell brings it to the job once more.
 type Anew[R any] struct{ Req R }
 
 // Roster answers Members.
@@ -82,6 +85,8 @@ type Roster[R any] struct {
 	Req      R
 	Joined   int   // tasks that have joined, also those that have left
 	Missing  []int // the first 16 tasks that have not, ascending
+	Here     int   // tasks that are members: connected, or expected back
+	Waiting  int   // tasks that were given up, are back and wait for the next attempt
 	Refusals int   // how many joins were refused
 	Reason   error // of the last of them, nil if there is none
 }
@@ -114,6 +119,7 @@ func (Published) effect()  {}
 func (Own[D, R]) effect()  {}
 func (Answer[R]) effect()  {}
 func (Later[R]) effect()   {}
+func (Ended[R]) effect()   {}
 func (Anew[R]) effect()    {}
 func (Roster[R]) effect()  {}
 func (Refuse[R]) effect()  {}

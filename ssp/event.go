@@ -27,9 +27,11 @@ type Join[R any] struct {
 	Lease  time.Duration // its connection is dropped when nothing was heard of it for so long; 0: never
 	// Replace says that the task may take the place of one that went away between two of its clocks, in the same attempt: it goes on with that
 	// one's clocks and with the number after its last change.
-	Replace  bool
-	Optional bool // if the task goes away for good, the others go on without it instead of failing
-	Attempt  int  // of a job that goes on from checkpoints, from 1 on: a first Join of a later one ends those before. 0: it has none
+	Replace bool
+	// Optional says that if the task goes away for good, the others go on without it instead of failing. In a job with attempts one that
+	// is back then waits for the end of the attempt; and that a task gives up its attempt (Quit) is no going away.
+	Optional bool
+	Attempt  int // of a job that goes on from checkpoints, from 1 on: a first Join of a later one ends those before. 0: it has none
 }
 
 // Matrix is what a job knows of a matrix: whose clocks it keeps, and when deltas become visible.
@@ -123,6 +125,9 @@ type Members[R any] struct {
 	Conn     int64
 	Joined   int // how many the caller knows of
 	Refusals int
+	// Without are tasks that the others go on without from now on: they are away, or have not joined. One that is here after all is
+	// dropped, so that all servers that are told the same do the same. None of them is one that is not Optional.
+	Without []int
 }
 
 // Leave says that a task is done: it counts as finished in all matrices. What it pushed since its last tick is part of its

@@ -55,7 +55,11 @@ func (d *dice) event() ssp.Event {
 	case kind < 52:
 		return ssp.Ran{Task: task - d.pick(16)/15, Seq: d.seq(task) - 1, Err: []error{nil, ssp.NotFound}[d.pick(2)]}
 	case kind < 54:
-		return ssp.Members[int]{Req: d.req(), Conn: conn, Joined: d.pick(4), Refusals: d.pick(4)}
+		m := ssp.Members[int]{Req: d.req(), Conn: conn, Joined: d.pick(4), Refusals: d.pick(4)}
+		if d.pick(16) == 15 {
+			m.Without = []int{task, d.pick(4)}
+		}
+		return m
 	case kind < 55:
 		return d.end(conn)
 	case kind < 56:
@@ -154,6 +158,8 @@ func (d *dice) step(e ssp.Event) {
 				d.t.Fatalf("a task is to come in attempt %d, which has failed", e.Attempt)
 			}
 		case ssp.Anew[int]:
+			d.close(e.Req, false)
+		case ssp.Ended[int]:
 			d.close(e.Req, false)
 		case ssp.Refuse[int]:
 			d.close(e.Req, e.Done)

@@ -25,6 +25,7 @@ type Job[D any, R comparable] struct {
 	matrices []*series[D]   // by id; 0 is the job's own clock
 	pulls    []pull[D, R]   // that wait, in the order in which they came
 	rosters  []roster[D, R] // too
+	late     []late[R]      // Joins that wait for the next attempt
 	refusals int            // joins that were refused
 	reason   error          // of the last one
 	failed   error
@@ -118,7 +119,11 @@ func (j *Job[D, R]) sender(conn int64, req R) *member[D, R] {
 	case j.failed != nil:
 		j.refuse(req, j.failed)
 	default:
-		j.refuse(req, fmt.Errorf("no task of job %q has joined over this connection, or it has left: %w", j.name, Refused))
+		kind := Refused
+		if slices.ContainsFunc(j.members, func(m *member[D, R]) bool { return m != nil && m.status == Lost }) {
+			kind = Aborted // it may be one that was given up
+		}
+		j.refuse(req, fmt.Errorf("no task of job %q has joined over this connection, or it has left: %w", j.name, kind))
 	}
 	return m
 }
@@ -192,6 +197,7 @@ func (j *Job[D, R]) fail(err error) {
 	}
 	j.failed = err
 	j.do(Fail{err})
+	j.next(err)
 	for _, s := range j.matrices {
 		if deltas := s.ahead.all(); len(deltas) > 0 {
 			j.do(Discard[D]{s.ID, deltas})
@@ -215,6 +221,7 @@ func (j *Job[D, R]) drop(err error, picked func(req R, of *member[D, R]) bool) {
 		}
 	}
 	j.rosters = keep(j.rosters, func(r *roster[D, R]) bool { return !j.dropped(r.Req, err, picked(r.Req, r.of)) })
+	j.late = keep(j.late, func(l *late[R]) bool { return !j.dropped(l.req, err, picked(l.req, nil)) })
 	for _, m := range j.members {
 		if m == nil {
 			continue
@@ -254,7 +261,14 @@ func keep[T any](all []T, f func(*T) bool) []T {
 func (j *Job[D, R]) end() {
 	if !j.ended && len(j.members) > 0 && j.present == 0 && (j.finished == len(j.members) || j.failed != nil) {
 		j.ended = true
+		for _, l := range j.late {
+			j.do(Ended[R]{l.req})
+		}
+		j.late = nil
 		j.do(End{})
+	}
+	if !j.ended && j.present == 0 && len(j.late) > 0 {
+		j.next(nil)
 	}
 }
 
@@ -263,6 +277,9 @@ func (j *Job[D, R]) Ended() bool { return j.ended }
 
 // Failed is why the job has failed, nil if it has not.
 func (j *Job[D, R]) Failed() error { return j.failed }
+
+// Plan is the settings of the job, as far as those who have joined have said them.
+func (j *Job[D, R]) Plan() string { return j.plan }
 
 // Tasks is how many tasks the job has; 0 before the first has joined.
 func (j *Job[D, R]) Tasks() int { return len(j.members) }

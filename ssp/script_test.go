@@ -109,7 +109,13 @@ func (s *script) event(verb string, words []string) ssp.Event {
 	case "ran":
 		return ssp.Ran{Task: s.number(set["task"]), Seq: seq, Err: wrong}
 	case "members":
-		return ssp.Members[string]{Req: req, Conn: conn, Joined: s.number(set["joined"]), Refusals: s.number(set["refusals"])}
+		m := ssp.Members[string]{Req: req, Conn: conn, Joined: s.number(set["joined"]), Refusals: s.number(set["refusals"])}
+		if without := set["without"]; without != "" {
+			for _, t := range strings.Split(without, ",") {
+				m.Without = append(m.Without, s.number(t))
+			}
+		}
+		return m
 	case "leave":
 		return ssp.Leave[string]{Req: req, Conn: conn}
 	case "quit":
@@ -307,10 +313,12 @@ func (s *script) effect(e ssp.Effect) string {
 		return fmt.Sprintf("answer %s: clock %s%s", e.Req, clockText(e.Clock), map[bool]string{true: " (again)"}[e.Again])
 	case ssp.Later[string]:
 		return fmt.Sprintf("answer %s: not joined, come in attempt %d", e.Req, e.Attempt)
+	case ssp.Ended[string]:
+		return fmt.Sprintf("answer %s: the job has ended", e.Req)
 	case ssp.Anew[string]:
 		return fmt.Sprintf("hand back %s for a new job", e.Req)
 	case ssp.Roster[string]:
-		return fmt.Sprintf("answer %s: %d joined, missing %v, %d refused: %v", e.Req, e.Joined, e.Missing, e.Refusals, e.Reason)
+		return fmt.Sprintf("answer %s: %d joined, missing %v, %d refused: %v%s", e.Req, e.Joined, e.Missing, e.Refusals, e.Reason, waiting(e.Waiting))
 	case ssp.Refuse[string]:
 		kind := ssp.Kind("no kind")
 		errors.As(e.Err, &kind)
@@ -327,6 +335,13 @@ func (s *script) effect(e ssp.Effect) string {
 	}
 	s.t.Fatalf("no effect is of type %T", e)
 	return ""
+}
+
+func waiting(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d waiting", n)
 }
 
 func clockText(n int) string {

@@ -47,8 +47,11 @@ func (l *loop) goOn(ctx context.Context, r *Report) (at place, err error) {
 		}
 	}
 	l.run.Skip(uint64(done*l.batches(l.steps) + l.batches(at.step)))
+	if l.made = done*l.steps + at.step; at.made > 0 {
+		l.made = at.made
+	}
 	if l.Replaces {
-		return at, l.readShown(ctx)
+		return at, nil
 	}
 	return at, l.meet(ctx) // all have read the losses before one is added
 }
@@ -68,5 +71,5 @@ func (l *loop) save(ctx context.Context, epoch, step int, last bool) error {
 	if l.Save == nil || l.Task != 0 {
 		return nil
 	}
-	return l.Save(ctx, Place{Epoch: epoch, Step: step, Steps: l.steps, Best: l.race.epoch, Last: last})
+	return l.Save(ctx, Place{Epoch: epoch, Step: step, Steps: l.steps, Past: l.made - step, Best: l.race.epoch, Last: last})
 }

@@ -83,6 +83,7 @@ checkpoint, and under ASP no update is lost. A new launch begins with new logs.`
 	f.BoolVar(&l.detach, "detach", false, "go on in the background, and print the folder of the launch")
 	f.DurationVar(&l.wait, "wait", defaultWait, "how long workers wait for the others to join; 0: as long as it takes")
 	f.DurationVar(&l.retry, "retry", defaultRetry, "how long workers try to reach a server again when the connection is lost")
+	l.giveUpFlags(c)
 	c.SuggestionsMinimumDistance = 2
 	c.AddCommand(launchStatusCommand(e), launchLogsCommand(e), launchStopCommand(e))
 	return c
@@ -135,6 +136,9 @@ func (l *launch) check() error {
 		return usageError{fmt.Errorf("--wait %v --retry %v, want 0 or more", l.wait, l.retry)}
 	case l.dir == data.Stdin:
 		return usageError{errors.New("--dir -, want a folder")}
+	}
+	if err := l.checkAbsence(nil); err != nil {
+		return err
 	}
 	return l.noStream()
 }

@@ -177,7 +177,8 @@ func (l *launch) processes(p *plan, asked []string, dir, sockets, log string) (a
 		} else {
 			args = append(args, "--log=", "--runs="+runsNone) // whatever --job says
 		}
-		all = append(all, local.Process{Name: fmt.Sprintf("worker.%d", i), Kind: local.Worker, Args: args, Shown: i == 0})
+		all = append(all, local.Process{Name: fmt.Sprintf("worker.%d", i), Kind: local.Worker, Args: args, Shown: i == 0,
+			Optional: i > 0 && l.giveUp > 0})
 	}
 	return all, nil
 }
