@@ -10,8 +10,8 @@ import (
 	"thole.example/rpc"
 )
 
-// claim is a folder into which a job writes its checkpoints, and nobody else.
-type claim struct {
+// folderClaim is a folder into which a job writes its checkpoints, and nobody else.
+type folderClaim struct {
 	of      *job
 	release func() // nil: the bucket has no claims
 }
@@ -19,13 +19,13 @@ type claim struct {
 // claimFolder makes a folder the job's until it ends. Another job, of this server or of one on the same bucket, is refused.
 func (s *Server) claimFolder(ctx context.Context, j *job, folder string) error {
 	s.mu.Lock()
-	c, is := s.claims[folder]
+	c, is := s.folders[folder]
 	err := context.Cause(j.ctx) // nobody would give it back
 	if !is && err == nil {
-		if s.claims == nil {
-			s.claims = map[string]claim{}
+		if s.folders == nil {
+			s.folders = map[string]folderClaim{}
 		}
-		s.claims[folder] = claim{of: j}
+		s.folders[folder] = folderClaim{of: j}
 	}
 	s.mu.Unlock()
 	b, can := s.Bucket.(blob.Claimer)
@@ -33,22 +33,22 @@ func (s *Server) claimFolder(ctx context.Context, j *job, folder string) error {
 	case is && c.of == j:
 		return nil
 	case is:
-		return claimed(folder, c.of.who())
+		return folderTaken(folder, c.of.who())
 	case err != nil || !can:
 		return err
 	}
 	release, err := b.Claim(ctx, folder, j.who())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil && s.claims[folder].of == j {
-		s.claims[folder] = claim{j, release}
+	if err == nil && s.folders[folder].of == j {
+		s.folders[folder] = folderClaim{j, release}
 		return nil
 	}
-	if s.claims[folder].of == j {
-		delete(s.claims, folder)
+	if s.folders[folder].of == j {
+		delete(s.folders, folder)
 	}
 	if other, is := errors.AsType[*blob.Claimed](err); is {
-		return claimed(folder, other.Who)
+		return folderTaken(folder, other.Who)
 	}
 	if err == nil { // the job has ended meanwhile
 		release()
@@ -57,7 +57,7 @@ func (s *Server) claimFolder(ctx context.Context, j *job, folder string) error {
 	return err
 }
 
-func claimed(folder, who string) error {
+func folderTaken(folder, who string) error {
 	return fmt.Errorf("%s writes its checkpoints to %q: %w (it has to end first, or this one needs another --checkpoint)", who, folder,
 		rpc.ErrRefused)
 }
@@ -70,12 +70,12 @@ func (j *job) who() string {
 
 // unclaim gives back the folders of a job that has ended.
 func (s *Server) unclaim(j *job) {
-	for folder, c := range s.claims {
+	for folder, c := range s.folders {
 		if c.of == j {
 			if c.release != nil {
 				c.release()
 			}
-			delete(s.claims, folder)
+			delete(s.folders, folder)
 		}
 	}
 }

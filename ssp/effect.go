@@ -33,6 +33,21 @@ type Run[R any] struct {
 	Seq  uint64
 }
 
+// Made says, in a job that is recorded, that a change has its turn now, right before what follows from it: it is executed, or with Err
+// it is refused and its number is used.
+type Made[R any] struct {
+	Req  R
+	Task int
+	Seq  uint64
+	Err  error
+}
+
+// GivenUp says, in a job that is recorded, that an optional task is lost, right before what follows from it.
+type GivenUp struct {
+	Task int
+	Why  string
+}
+
 // Published says that the slowest clock of a matrix has moved on: whoever needs no more may read without asking.
 type Published struct {
 	Matrix  int
@@ -98,6 +113,8 @@ type DropConn struct{ Conn int64 }
 func (Apply[D]) effect()   {}
 func (Discard[D]) effect() {}
 func (Run[R]) effect()     {}
+func (Made[R]) effect()    {}
+func (GivenUp) effect()    {}
 func (Published) effect()  {}
 func (Own[D, R]) effect()  {}
 func (Answer[R]) effect()  {}

@@ -145,6 +145,13 @@ type Quit[R any] struct {
 	Final  bool   // its own work has failed: there is no use in another attempt. The others hear Over instead of Aborted
 }
 
+// GiveUp gives an optional task up, or one that has not joined, that another job gave up when the same events had come: what a log says of
+// it (GivenUp).
+type GiveUp struct {
+	Task int
+	Why  string
+}
+
 // Gone says that a connection has ended. Its requests are refused; its task may come back.
 type Gone struct{ Conn int64 }
 
@@ -171,6 +178,7 @@ func (Ran) event()        {}
 func (Members[R]) event() {}
 func (Leave[R]) event()   {}
 func (Quit[R]) event()    {}
+func (GiveUp) event()     {}
 func (Gone) event()       {}
 func (Alive) event()      {}
 func (Cancel[R]) event()  {}

@@ -268,5 +268,11 @@ func (d *dice) restored() ssp.State[int] {
 	if got := j.State(); !reflect.DeepEqual(got, s) {
 		d.t.Fatalf("state\n%+v\nis restored as\n%+v", s, got)
 	}
+	for i := range s.Members {
+		m := &s.Members[i]
+		if away := m.Status == ssp.Away; j.Seat(m.Task, int64(1000+m.Task)) != away || j.Seat(m.Task, int64(2000+m.Task)) {
+			d.t.Fatalf("task %d that is %v has a seat, or another one", m.Task, m.Status)
+		}
+	}
 	return s
 }

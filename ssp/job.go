@@ -30,6 +30,7 @@ type Job[D any, R comparable] struct {
 	reason   error          // of the last one
 	failed   error
 	ended    bool
+	recorded bool // effects say what is executed
 	now      time.Duration
 	timer    timer
 	effects  []Effect
@@ -49,6 +50,10 @@ type series[D any] struct {
 func NewJob[D any, R comparable](name string) *Job[D, R] {
 	return &Job[D, R]{name: name, conns: map[int64]*member[D, R]{}}
 }
+
+// Record has the effects from now on say which changes are executed (Made) and which tasks are given up (GivenUp), for whoever keeps a
+// log: the same events in the same order make the same job.
+func (j *Job[D, R]) Record() { j.recorded = true }
 
 // Step lets an event happen at a time, which counts from any start and never goes back. The effects are valid until the
 // next Step.
@@ -87,6 +92,8 @@ func (j *Job[D, R]) Step(now time.Duration, e Event) []Effect {
 		}
 	case Cancel[R]:
 		j.drop(fmt.Errorf("the caller gave up: %w", Aborted), func(req R, _ *member[D, R]) bool { return req == e.Req })
+	case GiveUp:
+		j.giveUp(e)
 	case Deadline:
 		j.deadline()
 	case Abort:

@@ -290,6 +290,9 @@ func (j *Job[D, R]) lose(m *member[D, R], why string, kind Kind) {
 	case !m.optional || kind == Over:
 		j.fail(fmt.Errorf("job %q: %s %s: %w", j.name, who, why, kind))
 	default:
+		if j.recorded {
+			j.do(GivenUp{m.task, why})
+		}
 		j.do(Say{fmt.Sprintf("job %q: %s %s, the others go on without it", j.name, who, why)})
 		for _, s := range j.matrices { // a clock that it did not end counts as not begun
 			if deltas := s.ahead.take(s.clocks.Of(m.task), m.task); len(deltas) > 0 {
@@ -298,6 +301,31 @@ func (j *Job[D, R]) lose(m *member[D, R], why string, kind Kind) {
 		}
 		_ = j.finish(m) // an error fails the job, and everybody hears of it
 	}
+}
+
+// giveUp loses a task that is here or away, or has not joined.
+func (j *Job[D, R]) giveUp(e GiveUp) {
+	if e.Task < 0 || e.Task >= len(j.members) {
+		return
+	}
+	m := j.members[e.Task]
+	if m == nil {
+		m = &member[D, R]{task: e.Task}
+		j.members[e.Task] = m
+	}
+	switch m.status {
+	case Claimed:
+		m.optional = true
+		j.joined++
+		j.present++
+	case Here:
+		j.disconnect(m, e.Why)
+	case Away:
+	default:
+		return
+	}
+	j.lose(m, e.Why, Aborted)
+	j.end()
 }
 
 // finish ends all clocks of the task. After an error the job has failed.

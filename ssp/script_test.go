@@ -23,6 +23,7 @@ import (
 //	push p conn=1 seq=1 delta=w@0:a,b weightless=w@0:c tick=job@0 tick=v@0/2/0.1 then=w@1
 //	pull r conn=1 w@1 v@1         barrier b conn=1 1
 //	next, status, restore         Job.Next, Job.String, a job from Job.State
+//	record                        Job.Record
 type script struct {
 	t     *testing.T
 	job   *ssp.Job[string, string]
@@ -55,6 +56,8 @@ func (s *script) line(words []string) {
 		s.now = s.duration(rest[0])
 	case "job":
 		s.settings(&s.join, rest)
+	case "record":
+		s.job.Record()
 	case "next":
 		at, ok := s.job.Next()
 		s.say("next %v %v", at, ok)
@@ -117,6 +120,8 @@ func (s *script) event(verb string, words []string) ssp.Event {
 		return ssp.Leave[string]{Req: req, Conn: conn}
 	case "quit":
 		return ssp.Quit[string]{Req: req, Conn: conn, Reason: set["reason"], Final: slices.Contains(words, "final")}
+	case "giveup":
+		return ssp.GiveUp{Task: s.number(set["task"]), Why: set["why"]}
 	case "gone":
 		return ssp.Gone{Conn: conn}
 	case "alive":
@@ -293,6 +298,13 @@ func (s *script) effect(e ssp.Effect) string {
 		return fmt.Sprintf("discard %s: %s", s.names[e.Matrix], strings.Join(e.Deltas, " "))
 	case ssp.Run[string]:
 		return fmt.Sprintf("run %s: change %d of task %d", e.Req, e.Seq, e.Task)
+	case ssp.Made[string]:
+		if e.Err != nil {
+			return fmt.Sprintf("made %s: change %d of task %d is refused", e.Req, e.Seq, e.Task)
+		}
+		return fmt.Sprintf("made %s: change %d of task %d", e.Req, e.Seq, e.Task)
+	case ssp.GivenUp:
+		return fmt.Sprintf("given up: task %d %s", e.Task, e.Why)
 	case ssp.Published:
 		return fmt.Sprintf("published %s %s", s.names[e.Matrix], clockText(e.Slowest))
 	case ssp.Own[string, string]:

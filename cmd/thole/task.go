@@ -15,6 +15,7 @@ import (
 	"thole.example/graph"
 	"thole.example/ps"
 	"thole.example/psf"
+	"thole.example/rpc"
 	"thole.example/train"
 )
 
@@ -82,8 +83,17 @@ func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (
 	if o.Funcs, err = psf.NewTable(functions(), nil); err != nil {
 		return nil, err
 	}
-	client, err = ps.Dial(ctx, o)
-	return client, err
+	for began := time.Now(); ; {
+		client, err = ps.Dial(ctx, o)
+		if !p.back || !errors.Is(err, rpc.ErrUnreachable) || time.Since(began) > p.retry {
+			return client, err
+		}
+		select {
+		case <-time.After(firstAttemptPause):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 // task makes one task of those of the worker process, which o says; w may be nil.

@@ -371,10 +371,12 @@ func (s *taskCheckpoints) goOn(ctx context.Context, wait bool) error {
 	return nil
 }
 
-// without goes on without the checkpoint that was to be written, unless it was a server or the task that is not there any more.
+// without goes on without the checkpoint that was to be written, unless it was a server or the task that is not there any more. A
+// connection that was lost may come back, with all that the server had: whether it does is for the next call to find out.
 func (s *taskCheckpoints) without(ctx context.Context, err error) error {
 	s.going = nil
 	switch {
+	case ctx.Err() == nil && errors.Is(err, rpc.ErrLost) && !errors.Is(err, rpc.ErrClosed) && s.client.Retry() > 0:
 	case ctx.Err() != nil || ps.Recoverable(err):
 		return err
 	case errors.Is(err, rpc.ErrPassed): // the next step has another moment
@@ -396,9 +398,5 @@ func (s *taskCheckpoints) best(ctx context.Context, epoch int) error {
 		return err
 	}
 	o := ps.CheckpointOptions{Path: path.Join(s.folder(), state.BestName(epoch)), Files: s.files, Moment: moment}
-	k, err := s.client.BeginCheckpoint(ctx, o)
-	if err != nil {
-		return err
-	}
-	return k.Wait(ctx)
+	return s.client.WriteCheckpoint(ctx, o)
 }
