@@ -47,7 +47,7 @@ func (s *Server) gone(j *job) {
 	j.log.end(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.releaseFolders(j)
+	s.unclaim(j)
 	close(j.gone)
 	if s.endings[j.name] == j {
 		delete(s.endings, j.name)

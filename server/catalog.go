@@ -21,7 +21,7 @@ func (m *member) catalogOp(x *rpc.Exchange, run func(ctx context.Context, a *rpc
 	}
 	m.background(x, func(ctx context.Context) (*rpc.Response, error) {
 		if a.Claim && !m.reads {
-			if err := m.job.server.holdFolder(ctx, m.job, a.Path); err != nil {
+			if err := m.job.server.claimFolder(ctx, m.job, a.Path); err != nil {
 				return nil, err
 			}
 		}

@@ -81,12 +81,12 @@ type Server struct {
 
 	mu      sync.Mutex
 	jobs    map[string]*job
-	endings map[string]*job       // attempts that have ended and not given everything back yet, by the names of their jobs
-	pasts   []past                // jobs that came to their end, the last ones
-	marks   map[string]mark       // of rehearsals, by stage
-	folders map[string]heldFolder // folders that jobs write checkpoints to
-	targets map[string]target     // paths that jobs have rehearsed a save to
-	lastLog int                   // number of the last one; below 0: nobody has looked what there is
+	endings map[string]*job        // attempts that have ended and not given everything back yet, by the names of their jobs
+	pasts   []past                 // jobs that came to their end, the last ones
+	marks   map[string]mark        // of rehearsals, by stage
+	folders map[string]folderClaim // folders that jobs write checkpoints to
+	targets map[string]target      // paths that jobs have rehearsed a save to
+	lastLog int                    // number of the last one; below 0: nobody has looked what there is
 }
 
 // now is the time for the cores of jobs.

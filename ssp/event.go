@@ -145,7 +145,8 @@ type Quit[R any] struct {
 	Final  bool   // its own work has failed: there is no use in another attempt. The others hear Over instead of Aborted
 }
 
-// GiveUp gives an optional task up that another job gave up when the same events had come: what a log says of it (GivenUp).
+// GiveUp gives an optional task up, or one that has not joined, that another job gave up when the same events had come: what a log says of
+// it (GivenUp).
 type GiveUp struct {
 	Task int
 	Why  string

@@ -303,13 +303,21 @@ func (j *Job[D, R]) lose(m *member[D, R], why string, kind Kind) {
 	}
 }
 
-// giveUp loses a task that is here or away.
+// giveUp loses a task that is here or away, or has not joined.
 func (j *Job[D, R]) giveUp(e GiveUp) {
-	if e.Task < 0 || e.Task >= len(j.members) || j.members[e.Task] == nil {
+	if e.Task < 0 || e.Task >= len(j.members) {
 		return
 	}
 	m := j.members[e.Task]
+	if m == nil {
+		m = &member[D, R]{task: e.Task}
+		j.members[e.Task] = m
+	}
 	switch m.status {
+	case Claimed:
+		m.optional = true
+		j.joined++
+		j.present++
 	case Here:
 		j.disconnect(m, e.Why)
 	case Away:

@@ -16,7 +16,7 @@ func (j *Job[D, R]) roster(e *Members[R]) {
 	if m == nil {
 		return
 	}
-	if err := j.without(e.Without); err != nil {
+	if err := j.without(m, e.Without); err != nil {
 		j.refuse(e.Req, err)
 		return
 	}
@@ -35,35 +35,25 @@ func (j *Job[D, R]) arrived() {
 	})
 }
 
-// without gives up tasks, of which none may be one that the job cannot go on without.
-func (j *Job[D, R]) without(tasks []int) error {
+// without gives up tasks, of which none may be the one that says so, or one that the job cannot go on without.
+func (j *Job[D, R]) without(by *member[D, R], tasks []int) error {
 	for _, t := range tasks {
 		if t < 0 || t >= len(j.members) {
 			return fmt.Errorf("job %q is to go on without task %d, want one in [0,%d): %w", j.name, t, len(j.members), Malformed)
 		}
-		if m := j.members[t]; m != nil && m.status != Claimed && !m.over() && !m.optional {
-			return fmt.Errorf("job %q is to go on without task %d, which is not optional: %w", j.name, t, Refused)
+		if m := j.members[t]; m != nil && m.status != Claimed && !m.over() && (!m.optional || m == by) {
+			return fmt.Errorf("job %q is to go on without task %d, which says so or is not optional: %w", j.name, t, Refused)
 		}
 	}
 	for _, t := range tasks {
-		m := j.members[t]
-		if m == nil {
-			m = &member[D, R]{task: t}
-			j.members[t] = m
-		}
 		why := "was given up"
-		switch {
-		case m.over():
-			continue
-		case m.status == Claimed:
-			m.optional, why = true, "did not join"
-			j.joined++
-			j.present++
+		switch m := j.members[t]; {
+		case m == nil || m.status == Claimed:
+			why = "did not join"
 		case m.status == Here:
-			j.disconnect(m, why)
 			j.do(DropConn{m.conn})
 		}
-		j.lose(m, why, Aborted)
+		j.giveUp(GiveUp{t, why})
 	}
 	return nil
 }

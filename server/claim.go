@@ -10,22 +10,22 @@ import (
 	"thole.example/rpc"
 )
 
-// heldFolder is a folder into which a job writes its checkpoints, and nobody else.
-type heldFolder struct {
+// folderClaim is a folder into which a job writes its checkpoints, and nobody else.
+type folderClaim struct {
 	of      *job
 	release func() // nil: the bucket has no claims
 }
 
-// holdFolder makes a folder the job's until it ends. Another job, of this server or of one on the same bucket, is refused.
-func (s *Server) holdFolder(ctx context.Context, j *job, folder string) error {
+// claimFolder makes a folder the job's until it ends. Another job, of this server or of one on the same bucket, is refused.
+func (s *Server) claimFolder(ctx context.Context, j *job, folder string) error {
 	s.mu.Lock()
 	c, is := s.folders[folder]
 	err := context.Cause(j.ctx) // nobody would give it back
 	if !is && err == nil {
 		if s.folders == nil {
-			s.folders = map[string]heldFolder{}
+			s.folders = map[string]folderClaim{}
 		}
-		s.folders[folder] = heldFolder{of: j}
+		s.folders[folder] = folderClaim{of: j}
 	}
 	s.mu.Unlock()
 	b, can := s.Bucket.(blob.Claimer)
@@ -33,7 +33,7 @@ func (s *Server) holdFolder(ctx context.Context, j *job, folder string) error {
 	case is && c.of == j:
 		return nil
 	case is:
-		return folderHeld(folder, c.of.who())
+		return folderTaken(folder, c.of.who())
 	case err != nil || !can:
 		return err
 	}
@@ -41,14 +41,14 @@ func (s *Server) holdFolder(ctx context.Context, j *job, folder string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil && s.folders[folder].of == j {
-		s.folders[folder] = heldFolder{j, release}
+		s.folders[folder] = folderClaim{j, release}
 		return nil
 	}
 	if s.folders[folder].of == j {
 		delete(s.folders, folder)
 	}
 	if other, is := errors.AsType[*blob.Claimed](err); is {
-		return folderHeld(folder, other.Who)
+		return folderTaken(folder, other.Who)
 	}
 	if err == nil { // the job has ended meanwhile
 		release()
@@ -57,7 +57,7 @@ func (s *Server) holdFolder(ctx context.Context, j *job, folder string) error {
 	return err
 }
 
-func folderHeld(folder, who string) error {
+func folderTaken(folder, who string) error {
 	return fmt.Errorf("%s writes its checkpoints to %q: %w (it has to end first, or this one needs another --checkpoint)", who, folder,
 		rpc.ErrRefused)
 }
@@ -68,8 +68,8 @@ func (j *job) who() string {
 	return fmt.Sprintf("job %q on the server of process %d on %s", j.name, os.Getpid(), host)
 }
 
-// releaseFolders gives back the folders of a job that has ended.
-func (s *Server) releaseFolders(j *job) {
+// unclaim gives back the folders of a job that has ended.
+func (s *Server) unclaim(j *job) {
 	for folder, c := range s.folders {
 		if c.of == j {
 			if c.release != nil {

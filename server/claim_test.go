@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ func TestClaimFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, of := range []*fleet{f, other} {
+	for i, of := range []*fleet{f, other} {
 		b := dial(of, "b", 0)
 		if _, err := b.ClaimCheckpoints(ctx, "run/ck"); !errors.Is(err, rpc.ErrRefused) || !strings.Contains(err.Error(), `job "a"`) {
 			t.Errorf("another job: %v, want that job a has the folder", err)
@@ -39,7 +40,7 @@ func TestClaimFolder(t *testing.T) {
 		if _, err := b.Checkpoints(ctx, "run/ck"); err != nil {
 			t.Errorf("to look is refused: %v", err)
 		}
-		if _, err := b.ClaimCheckpoints(ctx, "run/other"); err != nil {
+		if _, err := b.ClaimCheckpoints(ctx, fmt.Sprint("run/other", i)); err != nil {
 			t.Errorf("another folder: %v", err)
 		}
 		if err := b.Leave(ctx); err != nil {
