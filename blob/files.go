@@ -121,6 +121,26 @@ func (f Files) Sweep(ctx context.Context, name string) ([]string, error) {
 	return f.named(name, func(d *Dir, rest string) ([]string, error) { return d.Sweep(ctx, rest) })
 }
 
+// Unfinished implements Sweeper.
+func (f Files) Unfinished(ctx context.Context, tree string) ([]string, error) {
+	d, rest, err := f.at(tree)
+	if err != nil {
+		return nil, err
+	}
+	return d.Unfinished(ctx, rest)
+}
+
+var _ Claimer = Files{}
+
+// Claim implements Claimer.
+func (f Files) Claim(ctx context.Context, tree, who string) (release func(), err error) {
+	d, rest, err := f.at(tree)
+	if err != nil {
+		return nil, err
+	}
+	return d.Claim(ctx, rest, who)
+}
+
 // named gives the names that list finds beside the name as they were given.
 func (f Files) named(name string, list func(d *Dir, rest string) ([]string, error)) ([]string, error) {
 	d, rest, err := f.at(name)

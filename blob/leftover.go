@@ -21,6 +21,9 @@ type Sweeper interface {
 	Leftovers(ctx context.Context, name string) ([]string, error)
 	// Sweep removes the Leftovers of the name, and tells which.
 	Sweep(ctx context.Context, name string) ([]string, error)
+	// Unfinished are the temporary names in a tree, each as the last part of the name that it was to become, a "." and what makes it unlike
+	// others. Some may be held or written.
+	Unfinished(ctx context.Context, tree string) ([]string, error)
 }
 
 // Hold implements Sweeper. Where files cannot be locked it does nothing, and nothing is swept.
@@ -119,4 +122,21 @@ func (d *Dir) eachLeftover(name string, visit func(left, file string) error) err
 		return fmt.Errorf("blob: %w", err)
 	}
 	return nil
+}
+
+// Unfinished implements Sweeper.
+func (d *Dir) Unfinished(_ context.Context, tree string) (names []string, err error) {
+	if err := checkName(tree); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(d.file(tree))
+	if err != nil && !missing(err) {
+		return nil, fmt.Errorf("blob: %w", err)
+	}
+	for _, e := range entries {
+		if name, is := strings.CutPrefix(e.Name(), tmpMark); is {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }

@@ -47,7 +47,8 @@ func TestCrashes(t *testing.T) {
 		ok := t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
 			l := &life{t: t, m: newMachine(seed), random: r}
-			l.options = Options{Segment: 1 << r.IntN(14), Queue: 64 << r.IntN(8), NoSync: r.IntN(4) == 0, Identity: "crashes"}
+			l.options = Options{Segment: 1 << r.IntN(14), Queue: 64 << r.IntN(8), NoSync: r.IntN(4) == 0, Identity: "crashes",
+				Spares: r.IntN(3)}
 			options = l.options
 			for range 8 {
 				fault := faults[r.IntN(len(faults))]

@@ -61,6 +61,11 @@ type Options struct {
 	// what its system had not brought to disk, and the log is then cut off where something is missing.
 	NoSync bool
 
+	// Spares is how many segments are kept at hand to be written again: those that Truncate removes, and one that is filled with zeros in
+	// the background when the last one is half full. To write where a file has been written costs a sync much less than to write where
+	// it has only been made longer. A reader in a segment that is removed may then find its records gone.
+	Spares int
+
 	// Delay is how long a group waits for more records, if there is room for them. With 0 it begins as soon as the one before is durable.
 	Delay time.Duration
 
@@ -97,7 +102,10 @@ type Log struct {
 	open     *group // records that wait for being written
 	next     uint64 // position after the last record
 	durable  uint64
-	segments []*segment // oldest first, never none
+	segments []*segment    // oldest first, never none
+	spares   []string      // names of files to be written again
+	made     int           // spares so far
+	filling  chan struct{} // closed when none is being filled; nil: none was
 	tickets  []*ticket
 	unused   []*ticket
 	blocked  int
@@ -172,7 +180,7 @@ func (l *Log) Wait(ctx context.Context, position uint64) error {
 }
 
 // Truncate removes the segments whose records are all before the position, but never the last segment. Readers that are in a removed one
-// may read it to its end. After an error fewer may have been removed; the log goes on.
+// may read it to its end, unless it is written again (Options.Spares). After an error fewer may have been removed; the log goes on.
 func (l *Log) Truncate(before uint64) error {
 	l.removing.Lock()
 	defer l.removing.Unlock()
@@ -185,16 +193,10 @@ func (l *Log) Truncate(before uint64) error {
 		s := l.segments[0]
 		l.mu.Unlock()
 		// One after the other, and none after one that may come back: an older segment without a newer one would be a gap.
-		err := l.files.Remove(s.name())
-		if err == nil {
-			err = l.files.Sync()
-		}
+		err := l.discard(s)
 		if err != nil {
 			return fmt.Errorf("journal: removing %s: %w", s.name(), err)
 		}
-		l.mu.Lock()
-		l.segments = l.segments[1:]
-		l.mu.Unlock()
 	}
 }
 
@@ -213,12 +215,15 @@ func (l *Log) Close() error {
 	poke(l.hurry)
 	<-l.done
 	l.mu.Lock()
-	err := l.err
+	err, filling := l.err, l.filling
 	l.mu.Unlock()
+	if filling != nil {
+		<-filling
+	}
 	if err == ErrClosed {
 		err = l.active.file.Truncate(l.active.size) // what no record needs
 	}
-	return errors.Join(err, l.active.file.Close(), l.unlock())
+	return errors.Join(err, l.active.file.Close(), l.dropSpares(), l.unlock())
 }
 
 // poke tells somebody who may already have been told.

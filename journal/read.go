@@ -54,6 +54,9 @@ func (r *Reader) Next(ctx context.Context) (Record, error) {
 		}
 	}
 	h, body, err := r.source.record(r.position)
+	if first := r.log.First(); torn(err) && r.position < first {
+		return Record{}, fmt.Errorf("journal: reading at position %d, want at least %d: %w", r.position, first, ErrGone)
+	}
 	if err != nil {
 		return Record{}, wrong(r.source.name, err)
 	}

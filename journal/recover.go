@@ -44,6 +44,13 @@ func (l *Log) recover() (err error) {
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
+	for _, name := range names {
+		if strings.HasPrefix(name, sparePrefix) { // what is in them is not known
+			if err := l.files.Remove(name); err != nil {
+				return fmt.Errorf("journal: %w", err)
+			}
+		}
+	}
 	l.segments = segmentsOf(names)
 	if len(l.segments) == 0 {
 		return l.begin()

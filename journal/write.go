@@ -13,7 +13,11 @@ type segment struct {
 	first uint64
 	size  int64 // bytes of its head and records; kept for the last one
 	file  File  // of the last one
+	used  bool  // its file was another segment before: zeros are written after its last record
 }
+
+// noHead is what is where no record begins.
+var noHead [recordHead]byte
 
 // write writes groups until the log is closed or fails.
 func (l *Log) write() {
@@ -82,7 +86,11 @@ func (l *Log) commit(g *group) error {
 	}
 	g.flush()
 	s := l.active
-	if err := s.write(g.vec, s.size, g.size); err != nil {
+	size := g.size
+	if s.used && s.size+size+recordHead <= segmentHead+l.options.Segment {
+		g.vec, size = append(g.vec, noHead[:]), size+recordHead
+	}
+	if err := s.write(g.vec, s.size, size); err != nil {
 		return l.failed(g.first, err)
 	}
 	if !l.options.NoSync {
@@ -90,7 +98,9 @@ func (l *Log) commit(g *group) error {
 			return l.failed(g.first, fmt.Errorf("sync of %s: %w", s.name(), err))
 		}
 	}
-	s.size += g.size
+	if s.size += g.size; s.size > segmentHead+l.options.Segment/2 {
+		l.fill()
+	}
 	return nil
 }
 
@@ -134,15 +144,22 @@ const fresh = "new"
 // create makes a segment, whose head and name are durable when it returns: what syncs its records says nothing of the folder.
 func (l *Log) create(h label) (*segment, error) {
 	s := &segment{first: h.first, size: segmentHead}
+	name := l.spare()
 	var err error
-	if s.file, err = l.files.Create(fresh); err != nil {
+	if s.used = name != ""; s.used {
+		s.file, err = l.files.Open(name)
+	} else {
+		name = fresh
+		s.file, err = l.files.Create(name)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("new segment %s: %w", s.name(), err)
 	}
 	for _, step := range []func() error{
 		func() error { return s.file.Allocate(segmentHead + l.options.Segment) },
-		func() error { return s.write([][]byte{h.bytes()}, 0, segmentHead) },
+		func() error { return s.write([][]byte{h.bytes(), noHead[:]}, 0, segmentHead+recordHead) },
 		s.file.Sync,
-		func() error { return l.files.Rename(fresh, s.name()) },
+		func() error { return l.files.Rename(name, s.name()) },
 		l.files.Sync,
 	} {
 		if err := step(); err != nil {

@@ -20,6 +20,13 @@ func (l *LaterAttempt) Error() string {
 	return fmt.Sprintf("ps: the tasks of job %q have to join in attempt %d", l.Job, l.Attempt)
 }
 
+// Ended is the error of a Dial whose task has not joined, because there is nothing left to do: the others had gone on without it, and the
+// job has come to its end.
+type Ended struct{ Job string }
+
+// Error implements error.
+func (e *Ended) Error() string { return fmt.Sprintf("ps: job %q has ended, without this task", e.Job) }
+
 // Recoverable reports whether the error of a call is about others: a connection or server that was lost, a server that was started anew,
 // a task that went away, another attempt that has begun. A job that goes on from checkpoints then gives up its attempt (Close) and
 // begins the next (Options.Attempt). It is false if a request was wrong or refused, if a task has given up for good (Quit), and for

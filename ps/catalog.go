@@ -9,11 +9,21 @@ import (
 // Checkpoints lists the checkpoints right below a folder of the servers' bucket, by their names, as the first server sees it. One that
 // cannot be read says why. What is not complete is none.
 func (c *Client) Checkpoints(ctx context.Context, folder string) (all []rpc.Kept, err error) {
+	return c.checkpoints(ctx, rpc.Catalog{Path: folder})
+}
+
+// ClaimCheckpoints is Checkpoints for a job that is going to write there: no other job may do the same until it has ended. If one has done
+// so before, it is refused with whose the folder is.
+func (c *Client) ClaimCheckpoints(ctx context.Context, folder string) ([]rpc.Kept, error) {
+	return c.checkpoints(ctx, rpc.Catalog{Path: folder, Claim: true})
+}
+
+func (c *Client) checkpoints(ctx context.Context, of rpc.Catalog) (all []rpc.Kept, err error) {
 	if err := c.begin(ctx, "list of checkpoints", nil); err != nil {
 		return nil, err
 	}
 	defer c.end()
-	x, err := c.askFirst(ctx, rpc.OpCatalog, rpc.Catalog{Path: folder})
+	x, err := c.askFirst(ctx, rpc.OpCatalog, of)
 	if err != nil {
 		return nil, err
 	}

@@ -47,6 +47,11 @@ func (c *Client) CheckpointSince(ctx context.Context, path, base string) error {
 	return c.checkpoint(ctx, CheckpointOptions{Path: path, Track: true, Base: base})
 }
 
+// WriteCheckpoint is Checkpoint with options.
+func (c *Client) WriteCheckpoint(ctx context.Context, o CheckpointOptions) error {
+	return c.checkpoint(ctx, o)
+}
+
 // checkpoint waits for a checkpoint, and writes it again if a connection is lost within.
 func (c *Client) checkpoint(ctx context.Context, o CheckpointOptions) error {
 	if err := c.begin(ctx, "checkpoint", nil); err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"path"
 
 	"thole.example/rpc"
@@ -157,6 +158,9 @@ func (k *Checkpointing) next(ctx context.Context) {
 		if x != nil && x.err != nil && err == nil {
 			err = x.err
 		}
+	}
+	if k.step == checkpointCommitting && errors.Is(err, rpc.ErrNotFound) {
+		err = &saveGone{err}
 	}
 	if err == nil && k.step == checkpointWriting {
 		err = k.collect()

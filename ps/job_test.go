@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -52,7 +53,7 @@ func TestRefusedMember(t *testing.T) {
 	})
 	var why []string
 	must(t, p.Members(t.Context(), func(now rpc.Membership) { why = append(why, now.Why) }))
-	if want := []rpc.Members{{}, {Joined: 1}, {Joined: 1, Refused: 1}}; !slices.Equal(asked, want) || why[1] != "rate=1, not rate=2" {
+	if want := []rpc.Members{{}, {Joined: 1}, {Joined: 1, Refused: 1}}; !reflect.DeepEqual(asked, want) || why[1] != "rate=1, not rate=2" {
 		t.Errorf("asked %v, want %v; told %q", asked, want, why)
 	}
 }

@@ -3,6 +3,7 @@ package ps
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"thole.example/rpc"
 )
@@ -82,13 +83,44 @@ func (c *Client) Members(ctx context.Context, tell func(rpc.Membership)) error {
 		}
 		before := known
 		known = rpc.Members{Joined: now.Joined, Refused: now.Refused}
-		if known == before || now.Joined < before.Joined || now.Refused < before.Refused || now.Joined > c.o.Tasks {
+		same := known.Joined == before.Joined && known.Refused == before.Refused
+		if same || now.Joined < before.Joined || now.Refused < before.Refused || now.Joined > c.o.Tasks {
 			return xs[0].link.lie("%d of %d tasks have joined and %d were refused, after %d and %d",
 				now.Joined, c.o.Tasks, now.Refused, before.Joined, before.Refused)
 		}
 		tell(now)
 	}
 	return nil
+}
+
+// Attendance is what the servers know now of who has joined: as many as have joined all of them, and who is missing on any. If it says so,
+// the others go on without the tasks from now on that without names, which are away or have not joined; none of them may be one that is not
+// [Options].Optional.
+func (c *Client) Attendance(ctx context.Context, without ...int) (now rpc.Membership, err error) {
+	if err := c.begin(ctx, "attendance", nil); err != nil {
+		return now, err
+	}
+	defer c.end()
+	xs, err := c.askAll(ctx, rpc.OpMembers, func(int) any { return rpc.Members{Without: without} })
+	if err != nil {
+		return now, err
+	}
+	defer release(xs)
+	for i, x := range xs {
+		var one rpc.Membership
+		if err := x.link.read(x.resp, &one); err != nil {
+			return now, err
+		}
+		if i == 0 {
+			now = one
+			continue
+		}
+		now.Joined = min(now.Joined, one.Joined)
+		now.Missing = append(now.Missing, one.Missing...)
+		slices.Sort(now.Missing)
+		now.Missing = slices.Compact(now.Missing)
+	}
+	return now, nil
 }
 
 // NonFinite is how many parts of pushes had values that are infinite or no number, and were refused, left out or applied, as

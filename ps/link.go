@@ -313,6 +313,8 @@ func (l *link) welcome(r *rpc.Response) error {
 		return err
 	}
 	switch to := joined.Attempt; {
+	case joined.Ended:
+		return &Ended{l.c.o.Job}
 	case to > l.c.o.Attempt && l.c.o.Attempt > 0:
 		return &LaterAttempt{l.c.o.Job, to}
 	case to != 0:

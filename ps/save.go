@@ -136,8 +136,18 @@ func (c *Client) commit(ctx context.Context, s rpc.Save, ms []*Matrix) error {
 	}
 	xs, err := c.ask(ctx, []*rpc.Request{q})
 	release(xs)
+	if errors.Is(err, rpc.ErrNotFound) {
+		err = &saveGone{err}
+	}
 	return err
 }
+
+// saveGone is why a save cannot be made visible of which the server knows nothing: it was started again meanwhile, or had made it visible
+// and the answer was lost.
+type saveGone struct{ error }
+
+// Unwrap is the server's answer.
+func (s *saveGone) Unwrap() error { return s.error }
 
 // abort ends a save that went as err says, also if ctx has ended: the servers forget what is left of it. After an error the first
 // one, which commits, may still be at it; it is asked first, and answers when that has ended, because the others' part could be
@@ -196,15 +206,16 @@ func (c *Client) rehearse(ctx context.Context, o SaveOptions) (lost []string, er
 	return lost, c.abort(ctx, ms, own, err)
 }
 
-// whole repeats what takes several requests if a connection is lost within: as long as the client tries to come back, and
-// a few times whatever that takes, because one save may take longer.
+// whole repeats what takes several requests if a connection is lost within, or what a server had of it: as long as the client tries to come
+// back, and a few times whatever that takes, because one save may take longer.
 func (c *Client) whole(ctx context.Context, do func() error) error {
 	const attempts = 3
 	within := ctx
 	for try := 1; ; try++ {
 		err := do()
-		again := c.failed == nil && c.o.Retry > 0 && errors.Is(err, rpc.ErrLost) && !errors.Is(err, rpc.ErrClosed)
-		if !again || ctx.Err() != nil || try >= attempts && within.Err() != nil {
+		_, gone := errors.AsType[*saveGone](err)
+		gone = gone || errors.Is(err, rpc.ErrLost) && !errors.Is(err, rpc.ErrClosed)
+		if again := c.failed == nil && c.o.Retry > 0 && gone; !again || ctx.Err() != nil || try >= attempts && within.Err() != nil {
 			return err
 		}
 		if try == 1 {

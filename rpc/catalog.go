@@ -10,6 +10,7 @@ import (
 type Catalog struct {
 	Path  string   `json:"path"`            // folder of checkpoints, within the servers' bucket
 	Names []string `json:"names,omitempty"` // within it, of those to be removed
+	Claim bool     `json:"claim,omitempty"` // the job is going to write there: nobody else may until it ends
 }
 
 // CatalogLimit is how many bytes the answer to OpCatalog takes at most.

@@ -38,6 +38,8 @@ type Joined struct {
 	// Attempt is above that of the Join if the task has not joined, and has to come with this one: a later attempt has begun, or has to,
 	// because who was this task has gone.
 	Attempt int `json:"attempt,omitempty"`
+	// Ended says that the task has not joined, and need not: the others had gone on without it, and the job has ended.
+	Ended bool `json:"ended,omitempty"`
 }
 
 // Follow is the argument of OpFollow.
@@ -73,6 +75,8 @@ const ReasonLimit = 1 << 10
 type Members struct {
 	Joined  int `json:"joined"`
 	Refused int `json:"refused"`
+	// Without are tasks that the others go on without from now on, unless they are not optional. All servers are told the same.
+	Without []int `json:"without,omitempty"`
 }
 
 // Membership answers OpMembers: how many tasks have joined, some of the missing ones, how many workers were refused, and
@@ -82,6 +86,12 @@ type Membership struct {
 	Missing []int  `json:"missing,omitempty"`
 	Refused int    `json:"refused,omitempty"`
 	Why     string `json:"why,omitempty"`
+	// Here is how many tasks are connected, or expected back.
+	Here int `json:"here,omitempty"`
+	// Waiting is how many tasks that were given up are back, and wait for the next attempt.
+	Waiting int `json:"waiting,omitempty"`
+	// Ended says that a job of the same name and settings has come to its end on the server before.
+	Ended bool `json:"ended,omitempty"`
 	// NonFinite is how many parts of pushes had values that are not finite, and were refused, left out or applied as their
 	// matrix says ([NonFinite]); of those that were not refused, as of the slowest clock of each matrix.
 	NonFinite int64 `json:"nonfinite,omitempty"`

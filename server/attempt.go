@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"slices"
 
 	"thole.example/rpc"
 	"thole.example/ssp"
@@ -14,6 +15,9 @@ func (s *Server) ended(j *job) {
 	if s.jobs[j.name] == j {
 		delete(s.jobs, j.name)
 	}
+	if j.core.Failed() == nil {
+		s.pasts = append(s.pasts[max(0, len(s.pasts)-pastsLimit+1):], past{j.name, j.core.Plan()})
+	}
 	if j.core.Attempt() > 0 {
 		if s.endings == nil {
 			s.endings = map[string]*job{}
@@ -22,12 +26,28 @@ func (s *Server) ended(j *job) {
 	}
 }
 
+// past is a job that came to its end: all of its tasks had left, or the others went on without them.
+type past struct{ name, plan string }
+
+// pastsLimit is how many of them a server remembers.
+const pastsLimit = 256
+
+// endedBefore reports whether a job of the same name, and settings as far as they are known, has come to its end before this one.
+func (j *job) endedBefore() bool {
+	s := j.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.pasts, func(p past) bool { return p.name == j.name && ssp.Agree(p.plan, j.core.Plan()) })
+}
+
 // gone says that a job that has ended has given everything back: its memory is free for the next attempt, and whatever it was still
 // making visible is there, or never will be.
 func (s *Server) gone(j *job) {
 	j.loads.Wait()
+	j.log.end(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.unclaim(j)
 	close(j.gone)
 	if s.endings[j.name] == j {
 		delete(s.endings, j.name)
@@ -52,6 +72,12 @@ func (s *Server) afterEnding(at *seat, x *rpc.Exchange, a *rpc.Join) bool {
 		}
 	})
 	return true
+}
+
+// overAlready answers a Join whose task waited for the next attempt of a job that has ended.
+func (j *job) overAlready(e ssp.Ended[*request]) {
+	e.Req.end(false)
+	j.answerJSON(e.Req, rpc.Joined{Ended: true})
 }
 
 // comeLater answers a Join whose task has to come in another attempt.

@@ -20,6 +20,11 @@ func (m *member) catalogOp(x *rpc.Exchange, run func(ctx context.Context, a *rpc
 		return
 	}
 	m.background(x, func(ctx context.Context) (*rpc.Response, error) {
+		if a.Claim && !m.reads {
+			if err := m.job.server.claimFolder(ctx, m.job, a.Path); err != nil {
+				return nil, err
+			}
+		}
 		all, err := state.List(ctx, m.job.server.Bucket, a.Path)
 		if err != nil {
 			return nil, err

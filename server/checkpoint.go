@@ -104,11 +104,11 @@ func (c *checkpoint) take(m *member, x *rpc.Exchange) {
 		m := &c.core.Matrices[i]
 		m.Staged = slices.DeleteFunc(m.Staged, func(e ssp.Staged[*delta]) bool { return !e.Tick && e.Delta.leftOut() })
 	}
-	c.eachDelta(func(d *delta) { d.use() })
+	eachDelta(&c.core, (*delta).use)
 	j.later.then = append(j.later.then, func() {
 		m.run(x, func(ctx context.Context) (*rpc.Response, error) {
 			defer closeAll(c.shots)
-			defer c.eachDelta(func(d *delta) { d.end() })
+			defer eachDelta(&c.core, (*delta).end)
 			if err := c.verify(ctx); err != nil {
 				return nil, err
 			}
@@ -137,16 +137,6 @@ func (c *checkpoint) current() error {
 		}
 	}
 	return nil
-}
-
-func (c *checkpoint) eachDelta(f func(d *delta)) {
-	for i := range c.core.Matrices {
-		for _, e := range c.core.Matrices[i].Staged {
-			if !e.Tick {
-				f(e.Delta)
-			}
-		}
-	}
 }
 
 // write puts this server's file into the checkpoint, and tells what is in it.

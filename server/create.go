@@ -18,13 +18,12 @@ import (
 func (s *Server) create(m *member, x *rpc.Exchange) {
 	var a rpc.Create
 	err := json.Unmarshal(x.Arg, &a)
-	switch {
-	case err != nil:
+	if err != nil {
 		err = fmt.Errorf("create: %w: %w", rpc.ErrMalformed, err)
-	case a.Servers < 1 || a.Index < 0 || a.Index >= a.Servers:
-		err = fmt.Errorf("create: server %d of %d: %w", a.Index, a.Servers, rpc.ErrMalformed)
+	} else {
+		err = checkCreate(&a)
 	}
-	c := creation{j: m.job, m: m, q: &request{x: x}}
+	c := creation{j: m.job, m: m, q: &request{x: x, durable: true}}
 	for i := 0; i < len(a.Matrices) && err == nil; i++ {
 		var made *store
 		if made, err = s.newStore(m.job, &a, &a.Matrices[i]); err == nil {
@@ -37,6 +36,14 @@ func (s *Server) create(m *member, x *rpc.Exchange) {
 		return
 	}
 	m.job.submit(&c)
+}
+
+// checkCreate says what is wrong with the number of the server.
+func checkCreate(a *rpc.Create) error {
+	if a.Servers < 1 || a.Index < 0 || a.Index >= a.Servers {
+		return fmt.Errorf("create: server %d of %d: %w", a.Index, a.Servers, rpc.ErrMalformed)
+	}
+	return nil
 }
 
 // newStore is one matrix, without values.
@@ -145,21 +152,20 @@ func (c *creation) do() {
 		j.answer(c.q, nil, err)
 		return
 	}
-	c.q.ready = func(ssp.Answer[*request]) { c.install(all, fresh) }
+	c.q.ready = func(ssp.Answer[*request]) { c.installed(all, fresh) }
 	step{j, e, c.q}.do()
 	if len(*j.stores.Load()) != len(all) { // refused
 		release(fresh)
 	}
 }
 
-// install makes the matrices known, and has their partitions made.
-func (c *creation) install(all, fresh []*store) {
-	j := c.j
+// install makes matrices known, and has their partitions made, in the job's mailbox.
+func (j *job) install(all, fresh []*store) {
 	for _, s := range fresh {
 		if !s.own {
 			s.bound = j.bound
 		}
-		s.lasting = j.core.Attempt() > 0
+		s.lasting = j.core.Attempt() > 0 || j.log != nil
 		s.slowest.Store(int32(j.core.Slowest(int(s.number))))
 	}
 	j.stores.Store(&all)
@@ -175,6 +181,15 @@ func (c *creation) install(all, fresh []*store) {
 			}
 		}
 		j.later.bytes += s.denseBytes()
+	}
+}
+
+// installed answers when the matrices are there.
+func (c *creation) installed(all, fresh []*store) {
+	j := c.j
+	j.install(all, fresh)
+	if len(fresh) > 0 && j.log != nil {
+		j.log.request(recordCreate, c.m.task, c.q.x.Request, c.q.x.Memory.Retain(), changes(c.q.x.Request))
 	}
 	var out rpc.Created
 	for _, s := range c.stores {

@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -29,6 +31,7 @@ type functions struct {
 type defined struct {
 	sum    [sha256.Size]byte
 	module *wasm.Module
+	text   []byte // as it came, if the job has a log
 }
 
 // moduleLimit is how many functions of its own a job can have.
@@ -44,12 +47,16 @@ func (f *functions) table(s *Server) *psf.Table {
 
 // define compiles a module and makes it a function of the job. Every task may define it, all of them the same.
 func (s *Server) define(m *member, x *rpc.Exchange) {
-	m.background(x, func(context.Context) (*rpc.Response, error) {
-		return nil, m.job.functions.define(s, x.Func, bytes.Clone(x.Arg))
+	m.background(x, func(ctx context.Context) (*rpc.Response, error) {
+		if err := m.job.define(x.Func, bytes.Clone(x.Arg)); err != nil {
+			return nil, err
+		}
+		return nil, m.job.log.sync(ctx)
 	})
 }
 
-func (f *functions) define(s *Server, name string, module []byte) error {
+func (j *job) define(name string, module []byte) error {
+	s, f := j.server, &j.functions
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	sum := sha256.Sum256(module)
@@ -81,9 +88,30 @@ func (f *functions) define(s *Server, name string, module []byte) error {
 	if f.modules == nil {
 		f.modules = map[string]defined{}
 	}
-	f.modules[name] = defined{sum, own}
+	d := defined{sum: sum, module: own}
+	if j.log != nil {
+		d.text = module
+	}
+	f.modules[name] = d
+	j.log.request(recordDefine, -1, &rpc.Request{Op: rpc.OpDefine, Func: name, Arg: module}, nil, changes(&rpc.Request{}))
 	f.all.Store(table)
 	return nil
+}
+
+// moduleText is a module as it came.
+type moduleText struct {
+	name string
+	text []byte
+}
+
+// texts are the modules of a job with a log, by name.
+func (f *functions) texts() (all []moduleText) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(f.modules)) {
+		all = append(all, moduleText{name, f.modules[name].text})
+	}
+	return all
 }
 
 // close frees the modules, once the last call that runs beside the partitions has ended.

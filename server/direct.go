@@ -19,6 +19,7 @@ func (s *Server) direct(m *member, x *rpc.Exchange) {
 		j.post(e, q)
 		return
 	}
+	q.toLog(j)
 	q.run = func(r ssp.Run[*request]) {
 		q.deltas = nil // they are the fold's
 		f := &fold{of: deltas[0].Data.of, clock: int(x.Seq)}
@@ -27,7 +28,10 @@ func (s *Server) direct(m *member, x *rpc.Exchange) {
 			j.later.bytes += d.Data.bytes()
 		}
 		f.deltas = f.of.screen(f.deltas)
-		f.over = func(err error) { j.post(ssp.Ran{Task: r.Task, Seq: r.Seq, Err: err}, nil) }
+		f.over = func(err error) {
+			j.ranBeside(r.Task, r.Seq, err)
+			j.post(ssp.Ran{Task: r.Task, Seq: r.Seq, Err: err}, nil)
+		}
 		j.later.idle = f.post(false, j.later.idle)
 	}
 	j.post(e, q)

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"thole.example/rpc"
 	"thole.example/ssp"
@@ -54,6 +55,7 @@ func (j *job) followed() rpc.Followed {
 func (s *Server) readAt(m *member, x *rpc.Exchange, g *gather) {
 	j := m.job
 	var needs []ssp.Need
+	makes := j.log != nil && slices.ContainsFunc(x.Parts, asksMade)
 	for i := range x.Parts {
 		if p := &x.Parts[i]; p.Clock >= 0 {
 			needs = append(needs, ssp.Need{Matrix: int(p.Matrix), Clock: int(p.Clock)})
@@ -63,10 +65,13 @@ func (s *Server) readAt(m *member, x *rpc.Exchange, g *gather) {
 	case failed != nil:
 		g.free()
 		x.Fail(*failed)
-	case needs == nil:
+	case needs == nil && !makes:
 		j.readNow(g)
+	case needs == nil:
+		q := &request{x: x, gather: g, makes: true}
+		j.submit(deed(func() { j.logMakes(q); j.read(g) }))
 	default:
-		q := &request{x: x, gather: g}
+		q := &request{x: x, gather: g, makes: makes}
 		j.post(ssp.Look[*request]{Req: q, Needs: needs}, q)
 	}
 }
@@ -86,12 +91,15 @@ func (s *Server) updateOnce(m *member, x *rpc.Exchange) {
 	b.done = func(_ []rpc.Result, err error) {
 		j.submit(deed(func() {
 			j.updateOver()
-			j.answer(&request{x: x}, &rpc.Response{Clock: j.slowest.Load()}, err)
+			j.answer(&request{x: x, durable: true}, &rpc.Response{Clock: j.slowest.Load()}, err)
 		}))
 	}
 	begin := func() {
 		j.updates++
-		j.later.then = append(j.later.then, func() { b.start(visits) })
+		if j.log != nil {
+			j.log.request(recordUpdate, -1, x.Request, x.Memory.Retain(), changes(x.Request))
+		}
+		b.start(visits)
 	}
 	j.submit(deed(func() {
 		if len(j.moments) > 0 { // they wait for a moment without updates, which must come

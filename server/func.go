@@ -56,7 +56,7 @@ func (j *job) newBeside(x *rpc.Exchange, update bool) (*beside, []*visit, error)
 			return nil, nil, err
 		}
 		call, err := s.bind(x.Func, x.Arg, update)
-		if err == nil && update {
+		if err == nil && update && !j.log.replaying() {
 			err = s.roomFor(call)
 		}
 		if err != nil {
@@ -258,11 +258,13 @@ func (s *Server) get(m *member, x *rpc.Exchange) {
 		return
 	}
 	b.done = func(results []rpc.Result, err error) {
-		if err != nil {
-			x.Fail(err)
-			return
+		a := answer{x: x, err: err}
+		if err == nil {
+			a.r = &rpc.Response{Clock: j.slowest.Load(), Results: results}
 		}
-		x.Answer(&rpc.Response{Clock: j.slowest.Load(), Results: results})
+		if !j.log.hold(a) {
+			a.send()
+		}
 	}
 	if m.changes.Load() == 0 {
 		b.start(visits)
@@ -286,8 +288,12 @@ func (s *Server) update(m *member, x *rpc.Exchange) {
 		j.post(e, q)
 		return
 	}
+	q.toLog(j)
 	q.run = func(r ssp.Run[*request]) {
-		b.done = func(_ []rpc.Result, err error) { j.post(ssp.Ran{Task: r.Task, Seq: r.Seq, Err: err}, nil) }
+		b.done = func(_ []rpc.Result, err error) {
+			j.ranBeside(r.Task, r.Seq, err)
+			j.post(ssp.Ran{Task: r.Task, Seq: r.Seq, Err: err}, nil)
+		}
 		b.start(visits)
 	}
 	j.post(e, q)

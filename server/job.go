@@ -37,6 +37,7 @@ type job struct {
 	cancel context.CancelCauseFunc
 	loads  sync.WaitGroup // that run
 	gone   chan struct{}  // closed when the job has ended and given everything back
+	log    *jobLog        // nil: what it does is not logged
 
 	// What follows is the mailbox's.
 	core    *ssp.Job[*delta, *request]
@@ -92,7 +93,12 @@ type request struct {
 	anew   func()  // of a Join: brings it to its job once more, as this one has ended
 	change *member // whose change it is
 	done   bool
-	stop   func() bool // no more watching whether the caller gives up
+	// durable says that the answer waits for the log; record and memory are what that has of a change when it has its turn.
+	durable bool
+	record  *rpc.Request
+	memory  *rpc.Buffer
+	makes   bool        // what it reads makes columns
+	stop    func() bool // no more watching whether the caller gives up
 }
 
 // step is an event that waits in the mailbox, and the request that it came with.
@@ -215,12 +221,8 @@ func (t *later) add(l *later) {
 }
 
 func (t later) do() {
-	for _, a := range t.answers {
-		if a.err != nil {
-			a.x.Fail(a.err)
-		} else {
-			a.x.Answer(a.r)
-		}
+	for i := range t.answers {
+		t.answers[i].send()
 	}
 	runAll(t.idle, t.bytes)
 	for _, f := range t.then {
@@ -231,6 +233,10 @@ func (t later) do() {
 // effect does what the core says, or leaves it for later.
 func (j *job) effect(e ssp.Effect) {
 	switch e := e.(type) {
+	case ssp.Made[*request]:
+		j.made(e)
+	case ssp.GivenUp:
+		j.log.json(recordGivenUp, outcome{Task: e.Task, Error: e.Why})
 	case ssp.Apply[*delta]:
 		j.apply(e)
 	case ssp.Discard[*delta]:
@@ -255,6 +261,7 @@ func (j *job) effect(e ssp.Effect) {
 		case q.ready != nil:
 			q.ready(e)
 		case q.gather != nil:
+			j.logMakes(q)
 			j.read(q.gather)
 		default:
 			j.answer(q, &rpc.Response{Clock: int32(e.Clock)}, nil)
@@ -274,6 +281,8 @@ func (j *job) effect(e ssp.Effect) {
 		j.answerJSON(e.Req, rpc.Order{Servers: e.To})
 	case ssp.Later[*request]:
 		j.comeLater(e)
+	case ssp.Ended[*request]:
+		j.overAlready(e)
 	case ssp.Anew[*request]:
 		e.Req.end(false)
 		j.later.then = append(j.later.then, e.Req.anew)
@@ -282,6 +291,7 @@ func (j *job) effect(e ssp.Effect) {
 		e.Req.run(e)
 	case ssp.Fail:
 		err := refusal(e.Err)
+		j.log.json(recordFailed, newOutcome(-1, 0, err))
 		j.failed.Store(&err)
 		j.cancel(err)
 		j.server.logger().Warn("job failed", "job", j.name, "err", err)
@@ -311,11 +321,16 @@ func (q *request) end(drop bool) {
 		}
 	}
 	q.deltas = nil
+	q.memory.Release()
+	q.memory = nil
 }
 
 // answer sends the answer of a request once the mailbox is left.
 func (j *job) answer(q *request, r *rpc.Response, err error) {
-	j.later.answers = append(j.later.answers, answer{q.x, r, err})
+	a := answer{q.x, r, err}
+	if !q.durable || !j.log.hold(a) {
+		j.later.answers = append(j.later.answers, a)
+	}
 }
 
 // kinds are what the core's errors are on the wire.

@@ -54,12 +54,23 @@ func (s *Server) join(x *rpc.Exchange) {
 
 // arrive brings a Join to its job. One that comes again is the same member's.
 func (s *Server) arrive(at *seat, x *rpc.Exchange, a *rpc.Join) {
-	if s.afterEnding(at, x, a) {
-		return
+	if !s.afterEnding(at, x, a) && !s.withLog(at, x, a) {
+		s.bring(at, x, a, nil)
 	}
-	j, err := s.enter(a)
-	if err != nil {
+}
+
+// bring brings a Join to its job; log is for a new one.
+func (s *Server) bring(at *seat, x *rpc.Exchange, a *rpc.Join, log *jobLog) {
+	j, err := s.enter(a, log)
+	if log != nil && (j == nil || j.log != log) {
+		log.end(s)
+	}
+	switch {
+	case err != nil:
 		x.Fail(err)
+		return
+	case j == nil: // it has ended since somebody looked
+		s.arrive(at, x, a)
 		return
 	}
 	m := at.member.Load()
@@ -67,8 +78,11 @@ func (s *Server) arrive(at *seat, x *rpc.Exchange, a *rpc.Join) {
 		m = &member{job: j, task: a.Task, conn: at.conn, bound: a.Bound, left: make(chan struct{})}
 		at.member.Store(m)
 	}
-	q := &request{x: x, anew: func() { s.arrive(at, x, a) }}
-	q.ready = func(ssp.Answer[*request]) {
+	q := &request{x: x, durable: true, anew: func() { s.arrive(at, x, a) }}
+	q.ready = func(e ssp.Answer[*request]) {
+		if !e.Again {
+			j.log.json(recordJoin, joining{*a, x.From.Name})
+		}
 		if !m.joined.Swap(true) {
 			j.members[m.conn] = m
 			go m.watch(x.From.Gone)
@@ -106,8 +120,8 @@ func (m *member) end() {
 	close(m.left)
 }
 
-// enter is the job of the name, a new one if there is none and the client was not in one.
-func (s *Server) enter(a *rpc.Join) (*job, error) {
+// enter is the job of the name, a new one if there is none and the client was not in one; nil if that needs a log.
+func (s *Server) enter(a *rpc.Join, log *jobLog) (*job, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j := s.jobs[a.Job]
@@ -117,9 +131,18 @@ func (s *Server) enter(a *rpc.Join) (*job, error) {
 	case a.Epoch > 0 && !a.First:
 		return nil, fmt.Errorf("job %q: %w: nobody has joined it, or it ended: if the server was started anew, what it held is lost",
 			a.Job, rpc.ErrNotFound)
+	case s.Logs != nil && log == nil:
+		return nil, nil
 	}
-	j = &job{name: a.Job, server: s, core: ssp.NewJob[*delta, *request](a.Job), members: map[int64]*member{},
-		gone: make(chan struct{})}
+	j = s.newJob(a.Job, log)
+	s.logger().Info("job began", "job", a.Job, "attempt", a.Attempt, "tasks", a.Tasks, "bound", a.Bound.String())
+	return j, nil
+}
+
+// newJob is a job that nobody has joined. The server is locked.
+func (s *Server) newJob(name string, log *jobLog) *job {
+	j := &job{name: name, server: s, core: ssp.NewJob[*delta, *request](name), members: map[int64]*member{},
+		gone: make(chan struct{}), log: log}
 	j.ctx, j.cancel = context.WithCancelCause(context.Background())
 	j.stores.Store(&[]*store{nil})
 	if s.JobLimits != (access.Limits{}) {
@@ -128,9 +151,12 @@ func (s *Server) enter(a *rpc.Join) (*job, error) {
 	if s.jobs == nil {
 		s.jobs = map[string]*job{}
 	}
-	s.jobs[a.Job] = j
-	s.logger().Info("job began", "job", a.Job, "attempt", a.Attempt, "tasks", a.Tasks, "bound", a.Bound.String())
-	return j, nil
+	s.jobs[name] = j
+	if log != nil {
+		log.of(j)
+		j.core.Record()
+	}
+	return j
 }
 
 // arrival is a Join that waits in the mailbox of a job.
@@ -173,12 +199,12 @@ func (s *Server) members(m *member, x *rpc.Exchange) {
 		return
 	}
 	q := &request{x: x}
-	m.job.post(ssp.Members[*request]{Req: q, Conn: m.conn, Joined: a.Joined, Refusals: a.Refused}, q)
+	m.job.post(ssp.Members[*request]{Req: q, Conn: m.conn, Joined: a.Joined, Refusals: a.Refused, Without: a.Without}, q)
 }
 
 // membership is what the core says of the tasks, on the wire, and how much of what they pushed is not finite.
 func (j *job) membership(r ssp.Roster[*request]) rpc.Membership {
-	out := rpc.Membership{Joined: r.Joined, Missing: r.Missing, Refused: r.Refusals}
+	out := rpc.Membership{Joined: r.Joined, Missing: r.Missing, Refused: r.Refusals, Here: r.Here, Waiting: r.Waiting, Ended: j.endedBefore()}
 	for _, s := range (*j.stores.Load())[1:] {
 		out.NonFinite += s.nonFinite
 	}
@@ -190,8 +216,12 @@ func (j *job) membership(r ssp.Roster[*request]) rpc.Membership {
 
 // leave says that the task is done.
 func (s *Server) leave(m *member, x *rpc.Exchange) {
-	q := &request{x: x}
-	q.ready = m.ended(q)
+	q := &request{x: x, durable: true}
+	ended := m.ended(q)
+	q.ready = func(a ssp.Answer[*request]) {
+		m.job.log.json(recordLeave, outcome{Task: m.task})
+		ended(a)
+	}
 	m.job.post(ssp.Leave[*request]{Req: q, Conn: m.conn}, q)
 }
 
@@ -204,7 +234,7 @@ func (s *Server) quit(m *member, x *rpc.Exchange) {
 			return
 		}
 	}
-	q := &request{x: x}
+	q := &request{x: x, durable: true}
 	q.ready = m.ended(q)
 	m.job.post(ssp.Quit[*request]{Req: q, Conn: m.conn, Reason: a.Reason, Final: a.Final}, q)
 }
@@ -219,6 +249,6 @@ func (m *member) ended(q *request) func(ssp.Answer[*request]) {
 
 // barrier answers when every task's own clock has reached the request's.
 func (s *Server) barrier(m *member, x *rpc.Exchange) {
-	q := &request{x: x}
+	q := &request{x: x, durable: true} // that others have ticked stays so
 	m.job.post(ssp.Pull[*request]{Req: q, Conn: m.conn, Needs: []ssp.Need{{Matrix: 0, Clock: int(x.Clock)}}, Exact: true}, q)
 }

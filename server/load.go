@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sync"
 
 	"thole.example/budget"
 	"thole.example/format"
@@ -32,36 +33,27 @@ func (s *Server) load(m *member, x *rpc.Exchange) {
 		j.post(e, q)
 		return
 	}
+	q.toLog(j)
+	c := change{m.task, x.Seq}
+	do := func(place func()) error { return s.fill(j, stores, &a, place) }
 	if a.Checkpoint {
-		c := change{m.task, x.Seq}
-		q.run = func(ssp.Run[*request]) {
-			j.loads.Add(1)
-			go func() {
-				defer j.loads.Done()
-				out, err := s.restore(j.ctx, j, stores, a.Path)
-				if err == nil {
-					j.restores.put(c, out)
-				}
-				j.post(ssp.Ran{Task: c.task, Seq: c.seq, Err: err}, nil)
-			}()
+		do = func(place func()) error {
+			out, err := s.restore(j.ctx, j, stores, a.Path, place)
+			if err == nil {
+				j.restores.put(c, out)
+			}
+			return err
 		}
 		q.ready = func(ssp.Answer[*request]) { j.answerJSON(q, j.restores.get(c)) }
-		j.post(e, q)
-		return
 	}
-	q.run = func(r ssp.Run[*request]) {
-		j.loads.Add(1)
-		go func() {
-			defer j.loads.Done()
-			j.post(ssp.Ran{Task: r.Task, Seq: r.Seq, Err: s.fill(j.ctx, stores, &a)}, nil)
-		}()
-	}
+	q.run = func(ssp.Run[*request]) { j.load(c, a.Path, do) }
 	j.post(e, q)
 }
 
 // fill loads the partitions here of the matrices.
-func (s *Server) fill(ctx context.Context, stores []*store, a *rpc.Load) (err error) {
+func (s *Server) fill(j *job, stores []*store, a *rpc.Load, place func()) (err error) {
 	defer s.recovered(&err)
+	ctx := j.ctx
 	r, _, err := s.Codecs.Open(ctx, s.Bucket, a.Path, a.Codec, format.Options{Set: a.Set})
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, format.ErrUnknown):
@@ -77,7 +69,7 @@ func (s *Server) fill(ctx context.Context, stores []*store, a *rpc.Load) (err er
 			return fmt.Errorf("load %s: %w", a.Path, err)
 		}
 	}
-	return l.swap()
+	return l.swap(j, place)
 }
 
 // loading is partitions that are being loaded, beside those that they will replace.
@@ -180,23 +172,40 @@ func (l *loading) count(into *loaded, how string) error {
 	return nil
 }
 
-// swap puts what was loaded in the place of what was there, partition by partition. A save of what was there ends.
-func (l *loading) swap() (err error) {
-	for i := range l.fresh {
-		f := &l.fresh[i]
-		f.to.wait(func() {
-			if f.to.shard == nil {
-				err = f.to.gone()
-				return
+// swap puts what was loaded in the place of what was there, with one place among all that the job tells its partitions, and calls place
+// when it has that. A save of what was there ends.
+func (l *loading) swap(j *job, place func()) error {
+	errs := make([]error, len(l.fresh))
+	var wg sync.WaitGroup
+	wg.Add(len(l.fresh) + 1)
+	j.submit(deed(func() {
+		defer wg.Done()
+		place()
+		still := j.still.own()
+		still.RLock()
+		defer still.RUnlock()
+		for i := range l.fresh {
+			f := &l.fresh[i]
+			if f.to.post(f.to.deed(func() { defer wg.Done(); errs[i] = f.swap() })) {
+				j.later.idle = append(j.later.idle, f.to)
 			}
-			f.to.shard.Close()
-			f.to.shard, f.shard = f.shard, nil
-			f.to.bytes.Release()
-			f.to.bytes, f.bytes = f.bytes, budget.Charge{}
-			f.to.readyMark()
-		})
+		}
+	}))
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// swap puts it in the place of what was there, in the mailbox of the partition.
+func (f *loaded) swap() error {
+	if f.to.shard == nil {
+		return f.to.gone()
 	}
-	return err
+	f.to.shard.Close()
+	f.to.shard, f.shard = f.shard, nil
+	f.to.bytes.Release()
+	f.to.bytes, f.bytes = f.bytes, budget.Charge{}
+	f.to.readyMark()
+	return nil
 }
 
 // drop gives back what was loaded and put nowhere.

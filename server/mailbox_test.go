@@ -16,7 +16,7 @@ import (
 func newJob(t *testing.T) *job {
 	t.Helper()
 	s := &Server{Log: slog.New(slog.DiscardHandler)}
-	j, err := s.enter(&rpc.Join{Job: "j"})
+	j, err := s.enter(&rpc.Join{Job: "j"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

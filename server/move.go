@@ -34,7 +34,7 @@ func (s *Server) order(x *rpc.Exchange) {
 	if a.Servers == nil {
 		j.submit(deed(func() {
 			if at := j.core.Attempt(); at > 0 && at <= a.Gone {
-				step{j, ssp.Abort{Err: fmt.Errorf("job %q has moved from here, after attempt %d: %w", j.name, at, ssp.Aborted)}, nil}.do()
+				step{j, ssp.Abort{Left: true, Err: fmt.Errorf("job %q has moved from here, after attempt %d: %w", j.name, at, ssp.Aborted)}, nil}.do()
 			}
 			j.answerJSON(q, rpc.Moved{Attempt: j.core.Attempt(), Moving: j.core.Moving()})
 		}))

@@ -8,6 +8,7 @@ import (
 	"thole.example/matrix"
 	"thole.example/rpc"
 	"thole.example/shard"
+	"thole.example/ssp"
 )
 
 // pullLimit is how many bytes of values one request may ask for.
@@ -23,8 +24,11 @@ type gather struct {
 	// withOwn says that values come with what the task itself has pushed: what own has, once the job's core has told.
 	withOwn bool
 	own     []*delta
-	left    atomic.Int32
-	err     atomic.Pointer[error]
+	// log is what the answer waits for: the values come with the answer to a change, or columns are made for them, or what others have
+	// changed is seen at once and must not be gone when it is looked at again.
+	log  *jobLog
+	left atomic.Int32
+	err  atomic.Pointer[error]
 }
 
 // answered is where the values of a part come from, and where they lie in the memory of the answer.
@@ -72,6 +76,9 @@ func (g *gather) ask(j *job, p *rpc.Part) error {
 	}
 	if err != nil {
 		return err
+	}
+	if s.bound == ssp.ASP {
+		g.log = j.log
 	}
 	part, keys, lo, as := len(g.r.Parts), p.Keys, g.size, s.answerType(p)
 	for _, group := range p.Groups {
@@ -212,7 +219,7 @@ func (g *gather) done() {
 	if g.left.Add(-1) > 0 {
 		return
 	}
-	x, r, err := g.x, g.r, g.err.Load()
+	x, r, log, err := g.x, g.r, g.log, g.err.Load()
 	for _, d := range g.own {
 		d.end()
 	}
@@ -222,11 +229,13 @@ func (g *gather) done() {
 		}
 	}
 	g.free()
+	a := answer{x: x, r: r}
 	if err != nil {
 		r.Release()
-		x.Fail(*err)
-	} else {
-		x.Answer(r)
+		a.r, a.err = nil, *err
+	}
+	if !log.hold(a) {
+		a.send()
 	}
 }
 
@@ -235,7 +244,7 @@ func (g *gather) free() {
 	clear(g.reads)
 	clear(g.parts)
 	g.x, g.r, g.reads, g.parts = nil, nil, g.reads[:0], g.parts[:0]
-	g.withOwn, g.own = false, nil
+	g.withOwn, g.own, g.log = false, nil, nil
 	g.err.Store(nil)
 	gathers.Put(g)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"thole.example/budget"
 	"thole.example/rpc"
@@ -25,14 +26,16 @@ func (s *Server) pull(m *member, x *rpc.Exchange) {
 		return
 	}
 	if m.reads {
+		g.log = j.log
 		s.readAt(m, x, g)
 		return
 	}
-	if m.joined.Load() && j.failed.Load() == nil && m.changes.Load() == 0 && !g.withOwn && g.fresh() {
+	makes := j.log != nil && slices.ContainsFunc(x.Parts, asksMade)
+	if !makes && m.joined.Load() && j.failed.Load() == nil && m.changes.Load() == 0 && !g.withOwn && g.fresh() {
 		j.readNow(g)
 		return
 	}
-	q := &request{x: x, gather: g}
+	q := &request{x: x, gather: g, makes: makes}
 	j.post(ssp.Pull[*request]{Req: q, Conn: m.conn, Needs: g.needs(nil)}, q)
 }
 
@@ -83,11 +86,13 @@ func (s *Server) push(m *member, x *rpc.Exchange) {
 		e.Err = j.bring(m.task, x, &e)
 	}
 	if e.Err == nil {
+		q.toLog(j)
 		if len(e.Deltas) > 0 {
 			s.detach(x)
 		}
+		q.makes = j.log != nil && slices.ContainsFunc(x.Parts, asksMade)
 		if q.gather, e.Err = j.newGather(x); e.Err == nil {
-			e.Then = q.gather.needs(nil)
+			e.Then, q.gather.log = q.gather.needs(nil), j.log
 		}
 	}
 	if e.Err == nil {
@@ -103,7 +108,7 @@ func (s *Server) push(m *member, x *rpc.Exchange) {
 // change is a request that changes something: until the core has seen it, what follows goes through the core, too.
 func (m *member) change(x *rpc.Exchange) *request {
 	m.changes.Add(1)
-	return &request{x: x, change: m}
+	return &request{x: x, change: m, durable: true}
 }
 
 // bring fills in what a push of the task brings, and says what is wrong with it.
@@ -146,6 +151,9 @@ func (j *job) bring(task int, x *rpc.Exchange, e *ssp.Push[*delta, *request]) er
 			return fmt.Errorf("push with weight %v and rate %v: %w", t.Weight, t.Rate, rpc.ErrMalformed)
 		}
 		e.Ticks = append(e.Ticks, ssp.Tick{Matrix: int(t.Matrix), Clock: int(t.Clock), Weight: t.Weight, Rate: t.Rate})
+	}
+	if j.log.replaying() { // what was accepted is
+		return nil
 	}
 	return j.room(e.Deltas)
 }

@@ -13,16 +13,22 @@ import (
 	"thole.example/wire"
 )
 
-// record writes the snapshot's partition, of a clock, band by band, and tells where.
-func (s *snapshot) record(ctx context.Context, w *state.Writer, clock int) (out state.Record, err error) {
-	st := s.of.of
-	p := state.Partition{
-		Matrix: st.meta.Name, ID: s.of.id, At: st.parts.At(s.of.id), Sparse: st.meta.Layout == matrix.RowSparse, Bits: st.parts.Bits,
+// recorded is what a record of the partition begins with, whatever its values are.
+func (p *partition) recorded() state.Partition {
+	st := p.of
+	out := state.Partition{
+		Matrix: st.meta.Name, ID: p.id, At: st.parts.At(p.id), Sparse: st.meta.Layout == matrix.RowSparse, Bits: st.parts.Bits,
 		DType: st.meta.DType,
 	}
 	if st.rule != nil {
-		p.Slots = st.rule.Slots
+		out.Slots = st.rule.Slots
 	}
+	return out
+}
+
+// record writes the snapshot's partition, of a clock, band by band, and tells where.
+func (s *snapshot) record(ctx context.Context, w *state.Writer, clock int) (out state.Record, err error) {
+	st, p := s.of.of, s.of.recorded()
 	var past state.Band
 	if err := s.visit(ctx, func(m *shard.Mark) error {
 		p.Steps, p.Aged, p.Ranked, p.Absent, p.Partial = m.Steps(), m.Aged(), m.Ranked(), string(m.Absent()), m.Partial()

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"thole.example/matrix"
 	"thole.example/rpc"
 	"thole.example/shard"
+	"thole.example/ssp"
 	"thole.example/state"
 )
 
@@ -41,9 +43,29 @@ func (r *restores) get(c change) rpc.Restored {
 	return r.of[c]
 }
 
+// restoredBy is what a change of a task has restored.
+type restoredBy struct {
+	Task int          `json:"task"`
+	Seq  uint64       `json:"seq"`
+	What rpc.Restored `json:"what"`
+}
+
+// last is what was restored by changes of which a client may still ask what came of them; changed tells the last of a task.
+func (r *restores) last(changed func(task int) uint64) (all []restoredBy) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for c, what := range r.of {
+		if changed(c.task)-c.seq < ssp.Window {
+			all = append(all, restoredBy{c.task, c.seq, what})
+		}
+	}
+	slices.SortFunc(all, func(a, b restoredBy) int { return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.Seq, b.Seq)) })
+	return all
+}
+
 // restore fills matrices from a checkpoint and those that it is based on, with slots and steps, beside what they have until all of
 // it is there. The job may replace that checkpoint by a later one of its own, or base increments on it.
-func (s *Server) restore(ctx context.Context, j *job, stores []*store, path string) (out rpc.Restored, err error) {
+func (s *Server) restore(ctx context.Context, j *job, stores []*store, path string, place func()) (out rpc.Restored, err error) {
 	defer s.recovered(&err)
 	over, err := s.Bucket.State(ctx, path)
 	if err != nil {
@@ -73,7 +95,7 @@ func (s *Server) restore(ctx context.Context, j *job, stores []*store, path stri
 		m := from[len(from)-1].Matrix
 		out.Matrices = append(out.Matrices, rpc.RestoredMatrix{Name: st.meta.Name, Clock: m.Clock, Steps: m.Steps()})
 	}
-	if err := l.swap(); err != nil {
+	if err := l.swap(j, place); err != nil {
 		return out, err
 	}
 	j.tracked.put(state.Link{}, state.Link{Path: path, ID: last.ID})

@@ -308,6 +308,11 @@ func (s *Server) commit(m *member, x *rpc.Exchange) {
 		for i, p := range a.Parts {
 			parts[i] = p
 		}
+		ended, err := s.committing(ctx, m.job, a.Path)
+		if err != nil {
+			return nil, err
+		}
+		defer ended()
 		if err := s.fenced(); err != nil { // it may have been waited for long
 			return nil, err
 		}

@@ -19,6 +19,7 @@ import (
 	"thole.example/rpc/rpctest"
 	"thole.example/server"
 	"thole.example/ssp"
+	"thole.example/wasm"
 	"thole.example/wire"
 )
 
@@ -48,7 +49,10 @@ type scenario struct {
 	chance   float64 // of each fate of a request
 	bytes    bool    // requests go through their bytes and are counted; without, they share memory with the client
 	outage   outage
-	at       int // the step of the outage
+	killed   bool          // servers are, and come back
+	base     int64         // Server.LogBase of those with logs; 0: any
+	modules  *wasm.Runtime // of the servers; nil: they run none
+	at       int           // the step of the outage
 }
 
 func newScenario(seed uint64) *scenario {
@@ -93,6 +97,8 @@ type farm struct {
 	addrs     []string
 	servers   []*server.Server
 	listeners []rpc.Listener
+	mu        sync.Mutex // of servers and listeners, where they are killed
+	ctx       context.Context
 	stop      context.CancelFunc
 }
 
@@ -110,7 +116,7 @@ func newFarm(t *testing.T, servers int, sc *scenario) *farm {
 		f.ways = f.faults
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	f.stop = stop
+	f.ctx, f.stop = ctx, stop
 	for i := range servers {
 		s := &server.Server{Funcs: table(t, more), Codecs: codecs, Bucket: f.bucket, Ledger: budget.New(64 << 20)}
 		go s.Relieve(ctx)
@@ -146,6 +152,8 @@ func (n *counted) Dial(ctx context.Context, addr string) (rpc.Conn, error) {
 	}
 	for i, a := range n.farm.addrs {
 		if a == addr {
+			n.farm.mu.Lock()
+			defer n.farm.mu.Unlock()
 			return &countedConn{c, n.farm.servers[i].Ledger}, nil
 		}
 	}

@@ -20,6 +20,9 @@
 // Under BSP and SSP deltas are staged per clock and folded in the order of (clock, task) when the slowest task has finished
 // the clock; under ASP they are applied at once. See package ssp for what that promises.
 //
+// With Server.Logs the changes of each job are logged in the order in which its mailbox executes them, answers wait until what they say is
+// durable, and a server that is started again brings its jobs back to where they were (Server.Recover): log.go says how.
+//
 // A task whose connection ends before it left, and that does not come back in the time it asked for, fails the job (or, if
 // it is optional, is left behind): everybody who waits gets an error that names it.
 package server
@@ -63,6 +66,14 @@ type Server struct {
 	// system's temporary one, for deltas; rows stay in memory.
 	Scratch string
 
+	// Logs are where the changes of jobs are logged, so that a server that is started again is where it died (Recover); nil: nowhere.
+	Logs Logs
+	// LogUnsynced has what was written to a log count as durable: it survives the process, and not the machine.
+	LogUnsynced bool
+	// LogBase is how many bytes may come to a log before the state of its job is written beside it, which makes them needless. 0: 256 MiB, or
+	// twice the bytes of that state if that is more.
+	LogBase int64
+
 	scratch scratch
 	conns   atomic.Int64 // number of the last connection that joined
 	begin   sync.Once
@@ -70,9 +81,12 @@ type Server struct {
 
 	mu      sync.Mutex
 	jobs    map[string]*job
-	endings map[string]*job   // attempts that have ended and not given everything back yet, by the names of their jobs
-	marks   map[string]mark   // of rehearsals, by stage
-	targets map[string]target // paths that jobs have rehearsed a save to
+	endings map[string]*job        // attempts that have ended and not given everything back yet, by the names of their jobs
+	pasts   []past                 // jobs that came to their end, the last ones
+	marks   map[string]mark        // of rehearsals, by stage
+	folders map[string]folderClaim // folders that jobs write checkpoints to
+	targets map[string]target      // paths that jobs have rehearsed a save to
+	lastLog int                    // number of the last one; below 0: nobody has looked what there is
 }
 
 // now is the time for the cores of jobs.

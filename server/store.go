@@ -23,7 +23,7 @@ type store struct {
 	meta       matrix.Meta
 	bound      ssp.Bound
 	own        bool // the bound is the matrix's own
-	lasting    bool // the job has checkpoints, as far as is known when the matrix is made
+	lasting    bool // the job has checkpoints, as far as is known when the matrix is made, or a log
 	parts      *part.Map
 	rule       *psf.Rule
 	blockRows  int64 // of the matrix as it is saved

@@ -12,7 +12,8 @@ import (
 // writing, and what it was based on can go.
 const deepChain = state.ChainLimit / 2
 
-// tidy removes the checkpoints beside one that was committed, but for the last keep of its run and what these need, in the background.
+// tidy removes the checkpoints beside one that was committed, but for the last keep of its run and what these need, and what killed
+// processes left there, in the background.
 // Before that it makes the oldest of them whole if it is based on many others. What fails is logged, and tried again after the next commit.
 func (s *Server) tidy(j *job, last string, keep int) {
 	if keep < 1 || !j.tidying.CompareAndSwap(false, true) {
@@ -35,6 +36,9 @@ func (s *Server) tidy(j *job, last string, keep int) {
 // tidyFolder tidies the folder of the checkpoint last. Later ones are left as they are, and count for nothing: the training went back
 // behind them, and replaces them when it comes there.
 func (s *Server) tidyFolder(ctx context.Context, last string, keep int) error {
+	if err := state.Sweep(ctx, s.Bucket, path.Dir(last)); err != nil {
+		return err
+	}
 	list := func() ([]state.Entry, error) {
 		all, err := state.List(ctx, s.Bucket, path.Dir(last))
 		return slices.DeleteFunc(all, func(e state.Entry) bool { return e.Stepped() && e.Path > last }), err

@@ -15,6 +15,8 @@ import (
 //	                        the task is here                     refuses it: two processes claim one task
 //	                        the task went away between clocks    gives its place to one that can go on there (Join.Replace)
 //	                        else it went away, or has left       tells that the next has to begin (Later)
+//	the same or later       the task was given up or has left,   has the Join wait for the end of the attempt
+//	                        and the others go on (Join.Optional)
 //	the same or earlier     the job has failed                   tells that the next has to begin (Later)
 //	later                                                        ends, and the Join begins a new one (Anew)
 //	any                     a task has given up for good         refuses it
@@ -48,6 +50,49 @@ func (j *Job[D, R]) turn(e *Join[R]) (to int, end bool, err error) {
 		}
 	}
 	return j.attempt, false, nil
+}
+
+// late is a Join of a task that the others went on without. It is answered when the attempt ends.
+type late[R any] struct {
+	req     R
+	task    int
+	attempt int
+}
+
+// comesLate has a Join wait that is of such a task, as long as somebody goes on. A later one of the task takes the place of one that waits.
+func (j *Job[D, R]) comesLate(e *Join[R]) bool {
+	if j.attempt == 0 || e.Attempt < j.attempt || j.failed != nil || j.present == 0 { // who is there ends the attempt
+		return false
+	}
+	if _, err := j.alike(e); err != nil {
+		return false
+	}
+	for _, t := range e.Mine {
+		if m := j.members[t]; m == nil || !m.over() || !m.optional {
+			return false
+		}
+	}
+	j.late = keep(j.late, func(l *late[R]) bool {
+		return !j.dropped(l.req, fmt.Errorf("task %d of job %q has come once more: %w", l.task, j.name, Refused), l.task == e.Task)
+	})
+	j.late = append(j.late, late[R]{e.Req, e.Task, e.Attempt})
+	j.do(Say{fmt.Sprintf("job %q: task %d at %s is back, and waits for the next attempt", j.name, e.Task, e.Name)})
+	return true
+}
+
+// next has those come that waited for the end of the attempt, unless there is no other.
+func (j *Job[D, R]) next(err error) {
+	for _, l := range j.late {
+		switch {
+		case errors.Is(err, Over):
+			j.refuse(l.req, err)
+		case l.attempt > j.attempt:
+			j.do(Anew[R]{l.req})
+		default:
+			j.do(Later[R]{l.req, j.attempt + 1})
+		}
+	}
+	j.late = nil
 }
 
 // replaceable reports whether the process of the Join can go on in the place of a member: it knows how far that one was, and there is

@@ -3,7 +3,7 @@ package ssp
 // Effect is something that the shell has to do; the types of this file are all there are. Effects are done in their order:
 // a pull that is answered reads what was applied before it, and nothing later.
 //
-// Every request is answered (Answer, Roster, Later), refused, or handed back (Anew) once. Every delta of a push that was executed
+// Every request is answered (Answer, Roster, Later, Ended), refused, or handed back (Anew) once. Every delta of a push that was executed
 // comes back once, in an Apply or a Discard. Those of a push that was refused and is not Done, or that is answered Again, do not come
 // back.
 type Effect interface{ effect() }
@@ -33,6 +33,21 @@ type Run[R any] struct {
 	Seq  uint64
 }
 
+// Made says, in a job that is recorded, that a change has its turn now, right before what follows from it: it is executed, or with Err
+// it is refused and its number is used.
+type Made[R any] struct {
+	Req  R
+	Task int
+	Seq  uint64
+	Err  error
+}
+
+// GivenUp says, in a job that is recorded, that an optional task is lost, right before what follows from it.
+type GivenUp struct {
+	Task int
+	Why  string
+}
+
 // Published says that the slowest clock of a matrix has moved on: whoever needs no more may read without asking.
 type Published struct {
 	Matrix  int
@@ -59,7 +74,10 @@ type Later[R any] struct {
 	Attempt int
 }
 
-// Anew hands back the Join of a later attempt, which has ended this job: the shell brings it to a new one.
+// Ended answers a Join that waited for the end of the attempt, where this was the end of the job: all others have left.
+type Ended[R any] struct{ Req R }
+
+// Anew hands back the Join of a later attempt, which has ended this job, or waited for that: the shell brings it to the job once more.
 type Anew[R any] struct{ Req R }
 
 // Roster answers Members.
@@ -67,6 +85,8 @@ type Roster[R any] struct {
 	Req      R
 	Joined   int   // tasks that have joined, also those that have left
 	Missing  []int // the first 16 tasks that have not, ascending
+	Here     int   // tasks that are members: connected, or expected back
+	Waiting  int   // tasks that were given up, are back and wait for the next attempt
 	Refusals int   // how many joins were refused
 	Reason   error // of the last of them, nil if there is none
 }
@@ -93,10 +113,13 @@ type DropConn struct{ Conn int64 }
 func (Apply[D]) effect()   {}
 func (Discard[D]) effect() {}
 func (Run[R]) effect()     {}
+func (Made[R]) effect()    {}
+func (GivenUp) effect()    {}
 func (Published) effect()  {}
 func (Own[D, R]) effect()  {}
 func (Answer[R]) effect()  {}
 func (Later[R]) effect()   {}
+func (Ended[R]) effect()   {}
 func (Anew[R]) effect()    {}
 func (Roster[R]) effect()  {}
 func (Refuse[R]) effect()  {}

@@ -27,9 +27,11 @@ type Join[R any] struct {
 	Lease  time.Duration // its connection is dropped when nothing was heard of it for so long; 0: never
 	// Replace says that the task may take the place of one that went away between two of its clocks, in the same attempt: it goes on with that
 	// one's clocks and with the number after its last change.
-	Replace  bool
-	Optional bool // if the task goes away for good, the others go on without it instead of failing
-	Attempt  int  // of a job that goes on from checkpoints, from 1 on: a first Join of a later one ends those before. 0: it has none
+	Replace bool
+	// Optional says that if the task goes away for good, the others go on without it instead of failing. In a job with attempts one that
+	// is back then waits for the end of the attempt; and that a task gives up its attempt (Quit) is no going away.
+	Optional bool
+	Attempt  int // of a job that goes on from checkpoints, from 1 on: a first Join of a later one ends those before. 0: it has none
 }
 
 // Matrix is what a job knows of a matrix: whose clocks it keeps, and when deltas become visible.
@@ -123,6 +125,9 @@ type Members[R any] struct {
 	Conn     int64
 	Joined   int // how many the caller knows of
 	Refusals int
+	// Without are tasks that the others go on without from now on: they are away, or have not joined. One that is here after all is
+	// dropped, so that all servers that are told the same do the same. None of them is one that is not Optional.
+	Without []int
 }
 
 // Leave says that a task is done: it counts as finished in all matrices. What it pushed since its last tick is part of its
@@ -140,6 +145,13 @@ type Quit[R any] struct {
 	Final  bool   // its own work has failed: there is no use in another attempt. The others hear Over instead of Aborted
 }
 
+// GiveUp gives an optional task up, or one that has not joined, that another job gave up when the same events had come: what a log says of
+// it (GivenUp).
+type GiveUp struct {
+	Task int
+	Why  string
+}
+
 // Gone says that a connection has ended. Its requests are refused; its task may come back.
 type Gone struct{ Conn int64 }
 
@@ -154,7 +166,10 @@ type Cancel[R any] struct{ Req R }
 type Deadline struct{}
 
 // Abort fails the job, because the shell could not do what an effect said.
-type Abort struct{ Err error }
+type Abort struct {
+	Err  error
+	Left bool // nobody comes back who is away: the job has left this server
+}
 
 func (Join[R]) event()    {}
 func (Create[R]) event()  {}
@@ -166,6 +181,7 @@ func (Ran) event()        {}
 func (Members[R]) event() {}
 func (Leave[R]) event()   {}
 func (Quit[R]) event()    {}
+func (GiveUp) event()     {}
 func (Gone) event()       {}
 func (Alive) event()      {}
 func (Cancel[R]) event()  {}

@@ -55,7 +55,11 @@ func (d *dice) event() ssp.Event {
 	case kind < 52:
 		return ssp.Ran{Task: task - d.pick(16)/15, Seq: d.seq(task) - 1, Err: []error{nil, ssp.NotFound}[d.pick(2)]}
 	case kind < 54:
-		return ssp.Members[int]{Req: d.req(), Conn: conn, Joined: d.pick(4), Refusals: d.pick(4)}
+		m := ssp.Members[int]{Req: d.req(), Conn: conn, Joined: d.pick(4), Refusals: d.pick(4)}
+		if d.pick(16) == 15 {
+			m.Without = []int{task, d.pick(4)}
+		}
+		return m
 	case kind < 55:
 		return d.end(conn)
 	case kind < 56:
@@ -176,6 +180,8 @@ func (d *dice) step(e ssp.Event) {
 			}
 		case ssp.Anew[int]:
 			d.close(e.Req, false)
+		case ssp.Ended[int]:
+			d.close(e.Req, false)
 		case ssp.Refuse[int]:
 			d.close(e.Req, e.Done)
 			if e.Err == nil {
@@ -282,6 +288,12 @@ func (d *dice) restored() ssp.State[int] {
 	}
 	if got := j.State(); !reflect.DeepEqual(got, s) {
 		d.t.Fatalf("state\n%+v\nis restored as\n%+v", s, got)
+	}
+	for i := range s.Members {
+		m := &s.Members[i]
+		if away := m.Status == ssp.Away; j.Seat(m.Task, int64(1000+m.Task)) != away || j.Seat(m.Task, int64(2000+m.Task)) {
+			d.t.Fatalf("task %d that is %v has a seat, or another one", m.Task, m.Status)
+		}
 	}
 	return s
 }

@@ -27,10 +27,12 @@ type Job[D any, R comparable] struct {
 	rosters  []roster[D, R] // too
 	heeds    []heed[D, R]   // and for an order to move the job
 	order    *order[D, R]   // nil: there is none
+	late     []late[R]      // Joins that wait for the next attempt
 	refusals int            // joins that were refused
 	reason   error          // of the last one
 	failed   error
 	ended    bool
+	recorded bool // effects say what is executed
 	now      time.Duration
 	timer    timer
 	effects  []Effect
@@ -50,6 +52,10 @@ type series[D any] struct {
 func NewJob[D any, R comparable](name string) *Job[D, R] {
 	return &Job[D, R]{name: name, conns: map[int64]*member[D, R]{}}
 }
+
+// Record has the effects from now on say which changes are executed (Made) and which tasks are given up (GivenUp), for whoever keeps a
+// log: the same events in the same order make the same job.
+func (j *Job[D, R]) Record() { j.recorded = true }
 
 // Step lets an event happen at a time, which counts from any start and never goes back. The effects are valid until the
 // next Step.
@@ -99,10 +105,14 @@ func (j *Job[D, R]) Step(now time.Duration, e Event) []Effect {
 	case Cancel[R]:
 		j.withdraw(e.Req)
 		j.drop(fmt.Errorf("the caller gave up: %w", Aborted), func(req R, _ *member[D, R]) bool { return req == e.Req })
+	case GiveUp:
+		j.giveUp(e)
 	case Deadline:
 		j.deadline()
 	case Abort:
-		j.fail(e.Err)
+		if j.fail(e.Err); e.Left {
+			j.left()
+		}
 	default:
 		j.fail(fmt.Errorf("job %q: event of type %T, want one of this job's: %w", j.name, e, Malformed))
 	}
@@ -124,7 +134,11 @@ func (j *Job[D, R]) sender(conn int64, req R) *member[D, R] {
 	case j.failed != nil:
 		j.refuse(req, j.failed)
 	default:
-		j.refuse(req, fmt.Errorf("no task of job %q has joined over this connection, or it has left: %w", j.name, Refused))
+		kind := Refused
+		if slices.ContainsFunc(j.members, func(m *member[D, R]) bool { return m != nil && m.status == Lost }) {
+			kind = Aborted // it may be one that was given up
+		}
+		j.refuse(req, fmt.Errorf("no task of job %q has joined over this connection, or it has left: %w", j.name, kind))
 	}
 	return m
 }
@@ -198,6 +212,7 @@ func (j *Job[D, R]) fail(err error) {
 	}
 	j.failed = err
 	j.do(Fail{err})
+	j.next(err)
 	for _, s := range j.matrices {
 		if deltas := s.ahead.all(); len(deltas) > 0 {
 			j.do(Discard[D]{s.ID, deltas})
@@ -226,6 +241,7 @@ func (j *Job[D, R]) drop(err error, picked func(req R, of *member[D, R]) bool) {
 	}
 	j.rosters = keep(j.rosters, func(r *roster[D, R]) bool { return !j.dropped(r.Req, err, picked(r.Req, r.of)) })
 	j.heeds = keep(j.heeds, func(h *heed[D, R]) bool { return !j.dropped(h.req, err, picked(h.req, h.of)) })
+	j.late = keep(j.late, func(l *late[R]) bool { return !j.dropped(l.req, err, picked(l.req, nil)) })
 	for _, m := range j.members {
 		if m == nil {
 			continue
@@ -265,7 +281,14 @@ func keep[T any](all []T, f func(*T) bool) []T {
 func (j *Job[D, R]) end() {
 	if !j.ended && len(j.members) > 0 && j.present == 0 && (j.finished == len(j.members) || j.failed != nil) {
 		j.ended = true
+		for _, l := range j.late {
+			j.do(Ended[R]{l.req})
+		}
+		j.late = nil
 		j.do(End{})
+	}
+	if !j.ended && j.present == 0 && len(j.late) > 0 {
+		j.next(nil)
 	}
 }
 
@@ -274,6 +297,9 @@ func (j *Job[D, R]) Ended() bool { return j.ended }
 
 // Failed is why the job has failed, nil if it has not.
 func (j *Job[D, R]) Failed() error { return j.failed }
+
+// Plan is the settings of the job, as far as those who have joined have said them.
+func (j *Job[D, R]) Plan() string { return j.plan }
 
 // Tasks is how many tasks the job has; 0 before the first has joined.
 func (j *Job[D, R]) Tasks() int { return len(j.members) }

@@ -62,6 +62,8 @@ func (j *Job[D, R]) join(e *Join[R]) {
 			j.name, NotFound)
 	case !e.first() || j.repeated(e):
 		err = j.rejoin(e)
+	case j.comesLate(e):
+		return
 	default:
 		var to int
 		var end bool
@@ -197,6 +199,8 @@ func (j *Job[D, R]) taken(m *member[D, R], worker string) error {
 		}
 		return fmt.Errorf("task %d of job %q is %s already: %w (a second job needs another name)",
 			m.task, j.name, m.name, kind)
+	case m.status == Lost && j.failed == nil:
+		return fmt.Errorf("task %d of job %q was given up, the others have gone on without it: %w", m.task, j.name, Refused)
 	case m.over():
 		return fmt.Errorf("task %d of job %q was here before: %w", m.task, j.name, Refused)
 	case m.worker != worker:
@@ -220,6 +224,8 @@ func (j *Job[D, R]) rejoin(e *Join[R]) error {
 		return j.failed
 	case m == nil || m.client == "" || m.client != e.Client:
 		return fmt.Errorf("task %d of job %q is not here any more, the job is another: %w", e.Task, j.name, NotFound)
+	case m.status == Lost:
+		return fmt.Errorf("task %d of job %q was given up, the others have gone on without it: %w", e.Task, j.name, NotFound)
 	case m.over():
 		return fmt.Errorf("task %d of job %q has left: %w", e.Task, j.name, NotFound)
 	case e.Epoch < m.epoch:
@@ -277,13 +283,19 @@ func (j *Job[D, R]) lose(m *member[D, R], why string, kind Kind) {
 	m.status = Lost
 	j.present--
 	j.finished++
-	err := fmt.Errorf("job %q: task %d at %s %s: %w", j.name, m.task, m.name, why, kind)
+	who := fmt.Sprintf("task %d", m.task)
+	if m.name != "" {
+		who += " at " + m.name
+	}
 	switch {
 	case j.failed != nil:
-	case !m.optional:
-		j.fail(err)
+	case !m.optional || kind == Over:
+		j.fail(fmt.Errorf("job %q: %s %s: %w", j.name, who, why, kind))
 	default:
-		j.do(Say{fmt.Sprintf("job %q: task %d at %s %s, the others go on without it", j.name, m.task, m.name, why)})
+		if j.recorded {
+			j.do(GivenUp{m.task, why})
+		}
+		j.do(Say{fmt.Sprintf("job %q: %s %s, the others go on without it", j.name, who, why)})
 		for _, s := range j.matrices { // a clock that it did not end counts as not begun
 			if deltas := s.ahead.take(s.clocks.Of(m.task), m.task); len(deltas) > 0 {
 				j.do(Discard[D]{s.ID, deltas})
@@ -291,6 +303,31 @@ func (j *Job[D, R]) lose(m *member[D, R], why string, kind Kind) {
 		}
 		_ = j.finish(m) // an error fails the job, and everybody hears of it
 	}
+}
+
+// giveUp loses a task that is here or away, or has not joined.
+func (j *Job[D, R]) giveUp(e GiveUp) {
+	if e.Task < 0 || e.Task >= len(j.members) {
+		return
+	}
+	m := j.members[e.Task]
+	if m == nil {
+		m = &member[D, R]{task: e.Task}
+		j.members[e.Task] = m
+	}
+	switch m.status {
+	case Claimed:
+		m.optional = true
+		j.joined++
+		j.present++
+	case Here:
+		j.disconnect(m, e.Why)
+	case Away:
+	default:
+		return
+	}
+	j.lose(m, e.Why, Aborted)
+	j.end()
 }
 
 // finish ends all clocks of the task. After an error the job has failed.
@@ -355,6 +392,9 @@ func (j *Job[D, R]) quit(e *Quit[R]) {
 	}
 	j.parted(m, why)
 	j.disconnect(m, why)
+	if j.attempt > 0 { // it comes back with the next
+		m.optional = false
+	}
 	j.lose(m, why, kind)
 	j.answer(e.Req, false)
 	j.end()

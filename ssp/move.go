@@ -215,6 +215,16 @@ func (j *Job[D, R]) parted(m *member[D, R], why string) {
 	}
 }
 
+// left ends a job that has failed, but for those who are here.
+func (j *Job[D, R]) left() {
+	for _, m := range j.members {
+		if m != nil && m.status == Away {
+			j.lose(m, "is elsewhere", Aborted)
+		}
+	}
+	j.end()
+}
+
 // Moving is how far an order is.
 type Moving struct {
 	To      []string `json:"to"`

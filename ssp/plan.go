@@ -24,6 +24,12 @@ func agreed(plan, other string) (both, differ string) {
 	return strings.Join(one, " "), ""
 }
 
+// Agree reports whether two plans differ in nothing that both say.
+func Agree(plan, other string) bool {
+	_, differ := agreed(plan, other)
+	return differ == ""
+}
+
 // alike tells why a task has other settings than the job, or the plan that both have.
 func (j *Job[D, R]) alike(e *Join[R]) (plan string, err error) {
 	plan, differ := agreed(j.plan, e.Plan)

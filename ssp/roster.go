@@ -1,5 +1,7 @@
 package ssp
 
+import "fmt"
+
 // missingLimit is how many missing tasks an answer names.
 const missingLimit = 16
 
@@ -14,6 +16,10 @@ func (j *Job[D, R]) roster(e *Members[R]) {
 	if m == nil {
 		return
 	}
+	if err := j.without(m, e.Without); err != nil {
+		j.refuse(e.Req, err)
+		return
+	}
 	j.rosters = append(j.rosters, roster[D, R]{*e, m})
 	j.arrived()
 }
@@ -24,9 +30,32 @@ func (j *Job[D, R]) arrived() {
 		if j.joined <= r.Joined && j.joined < len(j.members) && j.refusals <= r.Refusals {
 			return true
 		}
-		j.do(Roster[R]{r.Req, j.joined, j.missing(), j.refusals, j.reason})
+		j.do(Roster[R]{r.Req, j.joined, j.missing(), j.present, len(j.late), j.refusals, j.reason})
 		return false
 	})
+}
+
+// without gives up tasks, of which none may be the one that says so, or one that the job cannot go on without.
+func (j *Job[D, R]) without(by *member[D, R], tasks []int) error {
+	for _, t := range tasks {
+		if t < 0 || t >= len(j.members) {
+			return fmt.Errorf("job %q is to go on without task %d, want one in [0,%d): %w", j.name, t, len(j.members), Malformed)
+		}
+		if m := j.members[t]; m != nil && m.status != Claimed && !m.over() && (!m.optional || m == by) {
+			return fmt.Errorf("job %q is to go on without task %d, which says so or is not optional: %w", j.name, t, Refused)
+		}
+	}
+	for _, t := range tasks {
+		why := "was given up"
+		switch m := j.members[t]; {
+		case m == nil || m.status == Claimed:
+			why = "did not join"
+		case m.status == Here:
+			j.do(DropConn{m.conn})
+		}
+		j.giveUp(GiveUp{t, why})
+	}
+	return nil
 }
 
 func (j *Job[D, R]) missing() (tasks []int) {

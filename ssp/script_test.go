@@ -23,6 +23,7 @@ import (
 //	push p conn=1 seq=1 delta=w@0:a,b weightless=w@0:c tick=job@0 tick=v@0/2/0.1 then=w@1
 //	pull r conn=1 w@1 v@1         barrier b conn=1 1
 //	next, status, restore         Job.Next, Job.String, a job from Job.State
+//	record                        Job.Record
 type script struct {
 	t     *testing.T
 	job   *ssp.Job[string, string]
@@ -55,6 +56,8 @@ func (s *script) line(words []string) {
 		s.now = s.duration(rest[0])
 	case "job":
 		s.settings(&s.join, rest)
+	case "record":
+		s.job.Record()
 	case "next":
 		at, ok := s.job.Next()
 		s.say("next %v %v", at, ok)
@@ -106,7 +109,13 @@ func (s *script) event(verb string, words []string) ssp.Event {
 	case "ran":
 		return ssp.Ran{Task: s.number(set["task"]), Seq: seq, Err: wrong}
 	case "members":
-		return ssp.Members[string]{Req: req, Conn: conn, Joined: s.number(set["joined"]), Refusals: s.number(set["refusals"])}
+		m := ssp.Members[string]{Req: req, Conn: conn, Joined: s.number(set["joined"]), Refusals: s.number(set["refusals"])}
+		if without := set["without"]; without != "" {
+			for _, t := range strings.Split(without, ",") {
+				m.Without = append(m.Without, s.number(t))
+			}
+		}
+		return m
 	case "heed":
 		return ssp.Heed[string]{Req: req, Conn: conn}
 	case "move":
@@ -121,6 +130,8 @@ func (s *script) event(verb string, words []string) ssp.Event {
 		return ssp.Leave[string]{Req: req, Conn: conn}
 	case "quit":
 		return ssp.Quit[string]{Req: req, Conn: conn, Reason: set["reason"], Final: slices.Contains(words, "final")}
+	case "giveup":
+		return ssp.GiveUp{Task: s.number(set["task"]), Why: set["why"]}
 	case "gone":
 		return ssp.Gone{Conn: conn}
 	case "alive":
@@ -130,7 +141,7 @@ func (s *script) event(verb string, words []string) ssp.Event {
 	case "deadline":
 		return ssp.Deadline{}
 	case "abort":
-		return ssp.Abort{Err: wrong}
+		return ssp.Abort{Err: wrong, Left: slices.Contains(words, "left")}
 	}
 	s.t.Fatalf("no event is called %q", verb)
 	return nil
@@ -297,6 +308,13 @@ func (s *script) effect(e ssp.Effect) string {
 		return fmt.Sprintf("discard %s: %s", s.names[e.Matrix], strings.Join(e.Deltas, " "))
 	case ssp.Run[string]:
 		return fmt.Sprintf("run %s: change %d of task %d", e.Req, e.Seq, e.Task)
+	case ssp.Made[string]:
+		if e.Err != nil {
+			return fmt.Sprintf("made %s: change %d of task %d is refused", e.Req, e.Seq, e.Task)
+		}
+		return fmt.Sprintf("made %s: change %d of task %d", e.Req, e.Seq, e.Task)
+	case ssp.GivenUp:
+		return fmt.Sprintf("given up: task %d %s", e.Task, e.Why)
 	case ssp.Published:
 		return fmt.Sprintf("published %s %s", s.names[e.Matrix], clockText(e.Slowest))
 	case ssp.Own[string, string]:
@@ -305,12 +323,14 @@ func (s *script) effect(e ssp.Effect) string {
 		return fmt.Sprintf("answer %s: clock %s%s", e.Req, clockText(e.Clock), map[bool]string{true: " (again)"}[e.Again])
 	case ssp.Later[string]:
 		return fmt.Sprintf("answer %s: not joined, come in attempt %d", e.Req, e.Attempt)
+	case ssp.Ended[string]:
+		return fmt.Sprintf("answer %s: the job has ended", e.Req)
 	case ssp.Anew[string]:
 		return fmt.Sprintf("hand back %s for a new job", e.Req)
 	case ssp.Ordered[string]:
 		return fmt.Sprintf("answer %s: move to %s", e.Req, strings.Join(e.To, ", "))
 	case ssp.Roster[string]:
-		return fmt.Sprintf("answer %s: %d joined, missing %v, %d refused: %v", e.Req, e.Joined, e.Missing, e.Refusals, e.Reason)
+		return fmt.Sprintf("answer %s: %d joined, missing %v, %d refused: %v%s", e.Req, e.Joined, e.Missing, e.Refusals, e.Reason, waiting(e.Waiting))
 	case ssp.Refuse[string]:
 		kind := ssp.Kind("no kind")
 		errors.As(e.Err, &kind)
@@ -327,6 +347,13 @@ func (s *script) effect(e ssp.Effect) string {
 	}
 	s.t.Fatalf("no effect is of type %T", e)
 	return ""
+}
+
+func waiting(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d waiting", n)
 }
 
 func clockText(n int) string {

@@ -34,6 +34,7 @@ type MemberState struct {
 	Grace    time.Duration
 	Lease    time.Duration
 	Optional bool
+	Altered  bool      // an update of it was executed since it ended its own clock last
 	Last     uint64    // change that was executed last
 	Refused  []Failure // of the last changes
 }
@@ -91,7 +92,7 @@ func (j *Job[D, R]) State() State[D] {
 func (m *member[D, R]) state() MemberState {
 	s := MemberState{
 		Task: m.task, Worker: m.worker, Status: m.status, Name: m.name, Client: m.client, Epoch: m.epoch,
-		Grace: m.grace, Lease: m.lease, Optional: m.optional, Last: m.last,
+		Grace: m.grace, Lease: m.lease, Optional: m.optional, Altered: m.altered, Last: m.last,
 	}
 	for _, r := range m.refused {
 		f := *failure(r.err)
@@ -164,7 +165,7 @@ func (j *Job[D, R]) restoreMember(s *MemberState) error {
 		task: s.Task, worker: s.Worker, status: s.Status, name: s.Name, client: s.Client, epoch: s.Epoch,
 		grace: min(max(0, s.Grace), graceLimit), lease: max(0, s.Lease), optional: s.Optional, seen: j.now,
 	}
-	m.last, m.altered = s.Last, true // as far as is known
+	m.last, m.altered = s.Last, s.Altered
 	for i := range s.Refused {
 		f := &s.Refused[i]
 		if f.Seq > s.Last || i > 0 && f.Seq <= s.Refused[i-1].Seq {
@@ -187,6 +188,19 @@ func (j *Job[D, R]) restoreMember(s *MemberState) error {
 	j.expect(m)
 	j.members[s.Task] = m
 	return nil
+}
+
+// Seat gives a task that is Away a connection, as if its client had come back over it. It reports whether the task is: whoever keeps a
+// log of a job goes on from a State in it, and has the connections over which the events after it came.
+func (j *Job[D, R]) Seat(task int, conn int64) bool {
+	if task < 0 || task >= len(j.members) || j.members[task] == nil || j.members[task].status != Away || j.conns[conn] != nil {
+		return false
+	}
+	m := j.members[task]
+	m.status, m.conn, m.seen = Here, conn, j.now
+	j.conns[conn] = m
+	j.expect(m)
+	return true
 }
 
 func (j *Job[D, R]) restoreMatrix(s *MatrixState[D]) error {

@@ -131,6 +131,9 @@ func (j *Job[D, R]) execute(m *member[D, R], c *change[D, R]) {
 	if err == nil && !c.update {
 		err = j.check(m, c)
 	}
+	if j.recorded {
+		j.do(Made[R]{c.Req, m.task, c.Seq, err})
+	}
 	if err == nil && c.update {
 		m.running = append(m.running, running[R]{c.Seq, []Answer[R]{{Req: c.Req}}})
 		m.altered = true

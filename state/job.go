@@ -26,6 +26,7 @@ type jobJSON struct {
 	Tasks    int          `json:"tasks"`
 	Bound    ssp.Bound    `json:"bound"`
 	Plan     string       `json:"plan,omitempty"`
+	Attempt  int          `json:"attempt,omitempty"`
 	Refusals int          `json:"refusals,omitempty"`
 	Reason   *failureJSON `json:"reason,omitempty"`
 	Failed   *failureJSON `json:"failed,omitempty"`
@@ -49,6 +50,7 @@ type memberJSON struct {
 	Grace    int64         `json:"grace,omitempty"` // nanoseconds
 	Lease    int64         `json:"lease,omitempty"`
 	Optional bool          `json:"optional,omitempty"`
+	Altered  bool          `json:"altered,omitempty"`
 	Last     uint64        `json:"last"`
 	Refused  []failureJSON `json:"refused,omitempty"`
 }
@@ -88,7 +90,7 @@ type deltaJSON struct {
 // it is called twice for each: for what is known of it, and for its values, which may be missing the first time.
 func Job[D any](w *Writer, s *ssp.State[D], lend func(d D, values bool, f func(Delta) error) error) error {
 	j := jobJSON{
-		Name: s.Name, Tasks: s.Tasks, Bound: s.Bound, Plan: s.Plan, Refusals: s.Refusals,
+		Name: s.Name, Tasks: s.Tasks, Bound: s.Bound, Plan: s.Plan, Attempt: s.Attempt, Refusals: s.Refusals,
 		Reason: failureOf(s.Reason), Failed: failureOf(s.Failed),
 	}
 	for i := range s.Members {
@@ -171,7 +173,7 @@ func (f *failureJSON) failure() *ssp.Failure {
 func memberOf(m *ssp.MemberState) memberJSON {
 	out := memberJSON{
 		Task: m.Task, Worker: m.Worker, Status: uint8(m.Status), Name: m.Name, Client: m.Client, Epoch: m.Epoch,
-		Grace: int64(m.Grace), Lease: int64(m.Lease), Optional: m.Optional, Last: m.Last,
+		Grace: int64(m.Grace), Lease: int64(m.Lease), Optional: m.Optional, Altered: m.Altered, Last: m.Last,
 	}
 	for i := range m.Refused {
 		out.Refused = append(out.Refused, *failureOf(&m.Refused[i]))
@@ -182,7 +184,7 @@ func memberOf(m *ssp.MemberState) memberJSON {
 func (m *memberJSON) member() ssp.MemberState {
 	out := ssp.MemberState{
 		Task: m.Task, Worker: m.Worker, Status: ssp.Status(m.Status), Name: m.Name, Client: m.Client, Epoch: m.Epoch,
-		Grace: time.Duration(m.Grace), Lease: time.Duration(m.Lease), Optional: m.Optional, Last: m.Last,
+		Grace: time.Duration(m.Grace), Lease: time.Duration(m.Lease), Optional: m.Optional, Altered: m.Altered, Last: m.Last,
 	}
 	for i := range m.Refused {
 		out.Refused = append(out.Refused, *m.Refused[i].failure())
@@ -198,7 +200,7 @@ func (r *Reader) Job() (*ssp.State[Delta], error) {
 		return nil, err
 	}
 	s := &ssp.State[Delta]{
-		Name: j.Name, Tasks: j.Tasks, Bound: j.Bound, Plan: j.Plan, Refusals: j.Refusals,
+		Name: j.Name, Tasks: j.Tasks, Bound: j.Bound, Plan: j.Plan, Attempt: j.Attempt, Refusals: j.Refusals,
 		Reason: j.Reason.failure(), Failed: j.Failed.failure(),
 	}
 	for i := range j.Members {

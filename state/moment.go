@@ -18,6 +18,7 @@ type Moment struct {
 	Epoch   int    `json:"epoch,omitempty"`   // from 1 on
 	Step    int    `json:"step,omitempty"`    // steps made of that epoch, of which there are
 	Steps   int    `json:"steps,omitempty"`
+	Made    int    `json:"made,omitempty"` // steps of the training so far; 0: those of all epochs are as many
 	Tasks   int    `json:"tasks,omitempty"`
 	Best    string `json:"best,omitempty"`   // name in the same folder of the checkpoint of the epoch that was best so far; "": there is none
 	Digest  string `json:"digest,omitempty"` // SHA-256 of the settings of the training, in hex

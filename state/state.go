@@ -26,6 +26,7 @@
 //	   8 candidates  keys, and for each a count and a step
 //	   9 rates       the rates of the last steps
 //	  10 removed     keys
+//	  11 note        bytes of whoever wrote the stream; no checkpoint has any
 //
 // Keys and values are blocks of the DAPHNE format as package blockio writes them (docs/format/block.md): keys n x 1 of i64,
 // values of the element type of the matrix.
@@ -86,10 +87,11 @@ const (
 	kindCandidates
 	kindRates
 	kindRemoved
+	kindNote
 )
 
 var kinds = [...]string{
-	"nothing", "partition", "columns", "cells", "end", "job", "delta", "checkpoint", "candidates", "rates", "removed",
+	"nothing", "partition", "columns", "cells", "end", "job", "delta", "checkpoint", "candidates", "rates", "removed", "note",
 }
 
 func (k kind) String() string {

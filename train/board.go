@@ -34,7 +34,11 @@ func losses() matrix.Meta {
 
 // boards are the matrices besides that tasks talk through.
 func (l *loop) boards() []matrix.Meta {
-	ms := []matrix.Meta{board(finalBoard, 2, 1)}
+	tries := 1 // each without one more task
+	if l.Optional {
+		tries = l.Tasks
+	}
+	ms := []matrix.Meta{board(finalBoard, 2, int64(tries))}
 	if l.Valid != nil {
 		ms = append(ms, board(validBoard, 1, int64(len(l.held().Label)*l.Model.Width)))
 	}

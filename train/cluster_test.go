@@ -78,6 +78,10 @@ type world struct {
 
 	restored func(ctx context.Context, c *ps.Client) error // what the first task does after it has gone back to a checkpoint; may be nil
 	clocks   []int                                         // of the tasks at the end are put there; nil: nowhere
+	optional bool                                          // tasks but the first are
+	attempt  int                                           // of the job
+	dies     map[int]int                                   // at which clocks tasks do
+	goes     int                                           // a task that is told to go; 0: none
 
 	each int // tasks that have their examples for themselves; 0: all have all
 }
@@ -124,7 +128,8 @@ func (w world) job(t *testing.T, o Options) (reports []*Report, weights []float3
 }
 
 func (w world) task(ctx context.Context, addrs []string, task int, o Options) (*Report, []float32, error) {
-	c, err := ps.Dial(ctx, ps.Options{Network: w.net, Servers: addrs, Job: "j", Task: task, Tasks: w.tasks, Bound: w.bound})
+	c, err := ps.Dial(ctx, ps.Options{Network: w.net, Servers: addrs, Job: "j", Task: task, Tasks: w.tasks, Bound: w.bound,
+		Optional: w.optional && task > 0})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -145,7 +150,10 @@ func (w world) task(ctx context.Context, addrs []string, task int, o Options) (*
 	if o.Model, err = recipe.Build(w.conf); err != nil {
 		return nil, nil, err
 	}
-	o.Task, o.Tasks = task, w.tasks
+	o.Task, o.Tasks, o.Optional, o.Attempt = task, w.tasks, w.optional, w.attempt
+	if o.Leaves != nil && task != w.goes {
+		o.Leaves = nil
+	}
 	if w.each > 0 {
 		var mine []int
 		for t := range w.tasks {
@@ -201,6 +209,9 @@ func (w world) task(ctx context.Context, addrs []string, task int, o Options) (*
 		o.Events = nil
 	}
 	var session Session = c
+	if at, dies := w.dies[task]; dies {
+		session = mortal{c, at}
+	}
 	if w.reads != nil {
 		session = counted{c, w.reads, task}
 	}

@@ -69,24 +69,20 @@ func (r *race) value() float64 {
 // watches reports whether the held-out examples are scored after every epoch.
 func (l *loop) watches() bool { return l.Valid != nil && (l.Early != nil || l.Watch) }
 
-// watch is the metrics of the held-out examples with the parameters that the steps of all tasks have led to.
-func (l *loop) watch(ctx context.Context) (Metrics, error) {
-	if l.shown != nil { // the scores of the last time go first, so that nothing of them is left: a number less itself is nothing
-		for i := range l.shown {
-			l.shown[i] = -l.shown[i]
-		}
-		if err := l.showScores(); err != nil {
+// watch is the metrics of the held-out examples with the parameters that the steps of all tasks have led to up to an epoch. If a task was
+// lost before it had shown its scores, the others show them.
+func (l *loop) watch(ctx context.Context, epoch int) (Metrics, error) {
+	if err := l.meet(ctx); err != nil {
+		return nil, err
+	}
+	for changed := true; changed; {
+		if err := l.showScores(ctx); err != nil {
 			return nil, err
 		}
-	}
-	if err := l.meet(ctx); err != nil {
-		return nil, err
-	}
-	if err := l.pushScores(ctx); err != nil {
-		return nil, err
-	}
-	if err := l.meet(ctx); err != nil {
-		return nil, err
+		var err error
+		if changed, err = l.assemble(ctx, epoch); err != nil {
+			return nil, err
+		}
 	}
 	m, err := l.readScores(ctx)
 	if err != nil {

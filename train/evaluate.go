@@ -78,43 +78,38 @@ func totalLoss(loss graph.Loss, score []float64, label, weight []float32) (sum, 
 	return s.sum, s.weights
 }
 
-// evaluate fills in the metrics of the final parameters. Every task scores its share; sums and scores meet on the
-// boards.
-func (l *loop) evaluate(ctx context.Context, r *Report) error {
-	share, err := l.shareLoss(ctx)
-	if err != nil {
-		return err
-	}
-	sum, weights := share.sum, share.weights
-	if math.IsNaN(sum) || math.IsInf(sum, 0) {
-		return fmt.Errorf("after epoch %d of %d, step %d of %d: loss %v: %w", l.before+r.Epochs, l.Epochs, l.steps, l.steps, sum,
-			graph.ErrDiverged)
-	}
-	if err := l.pushLoss(finalBoard, 0, sum, weights); err != nil {
-		return err
-	}
+// evaluate fills in the metrics of the final parameters. Every task scores its share; sums and scores meet on the boards. If a task is
+// lost meanwhile the others share its examples.
+func (l *loop) evaluate(ctx context.Context, r *Report) (err error) {
+	epoch := l.before + r.Epochs
 	last := l.Valid != nil && r.Valid == nil
 	if last && l.watches() { // they were before the training was interrupted
 		last = false
 		if r.Best > 0 && r.Best < r.Epochs { // whose scores came back with its parameters
 			r.Valid, err = l.readScores(ctx)
 		} else {
-			r.Valid, err = l.watch(ctx)
+			r.Valid, err = l.watch(ctx, epoch)
 		}
 		if err != nil {
 			return err
 		}
 		r.Others = l.others
 	}
-	if last {
-		if err := l.pushScores(ctx); err != nil {
+	column := 0
+	for changed := true; changed; column++ {
+		if err := l.showLoss(ctx, column, epoch); err != nil {
+			return err
+		}
+		if last {
+			if err := l.showScores(ctx); err != nil {
+				return err
+			}
+		}
+		if changed, err = l.assemble(ctx, epoch); err != nil {
 			return err
 		}
 	}
-	if err := l.meet(ctx); err != nil {
-		return err
-	}
-	loss, err := l.readLoss(ctx, finalBoard, 0)
+	loss, err := l.readLoss(ctx, finalBoard, column-1)
 	if err != nil {
 		return err
 	}
@@ -126,13 +121,30 @@ func (l *loop) evaluate(ctx context.Context, r *Report) error {
 	return err
 }
 
-// pushScores scores this task's held-out examples.
-func (l *loop) pushScores(ctx context.Context) error {
-	lo, hi := heldOf(len(l.held().Label), l.Task, l.Tasks)
+// showLoss adds the losses of this task's examples with the final parameters to a column of the board.
+func (l *loop) showLoss(ctx context.Context, column, epoch int) error {
+	share, err := l.shareLoss(ctx)
+	if err != nil {
+		return err
+	}
+	sum, weights := share.sum, share.weights
+	if math.IsNaN(sum) || math.IsInf(sum, 0) {
+		return fmt.Errorf("after epoch %d of %d, step %d of %d: loss %v: %w", epoch, l.Epochs, l.steps, l.steps, sum, graph.ErrDiverged)
+	}
+	return l.pushLoss(finalBoard, column, sum, weights)
+}
+
+// showScores scores this task's held-out examples, and puts the scores on the board.
+func (l *loop) showScores(ctx context.Context) error {
+	if l.rank < 0 {
+		return nil
+	}
+	lo, hi := heldOf(len(l.held().Label), l.rank, len(l.present))
 	if lo == hi {
 		return nil
 	}
-	score, at := make([]float64, 0, (hi-lo)*l.Model.Width), l.heldAt(lo)
+	width := l.Model.Width
+	score, at := make([]float64, 0, (hi-lo)*width), l.heldAt(lo)
 	err := walk(l.Valid, at, at+hi-lo, 1, func(s *data.Set, rows []int) error {
 		more, err := Scores(ctx, l.s, l.run, s, rows)
 		score = append(score, more...)
@@ -141,39 +153,13 @@ func (l *loop) pushScores(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i, s := range score { // the servers may be told to leave such values out, and zeros would be in their place
+	for i, s := range score { // the servers may be told to leave such values out, and others would be in their place
 		if math.IsNaN(s) || math.IsInf(s, 0) {
-			return fmt.Errorf("train: held-out example %d has score %v, want a finite number", lo+i/l.Model.Width, s)
+			return fmt.Errorf("train: held-out example %d has score %v, want a finite number", lo+i/width, s)
 		}
 	}
-	l.shown = score
-	return l.showScores()
-}
-
-// showScores adds the scores of this task to the board.
-func (l *loop) showScores() error {
-	lo, hi := heldOf(len(l.held().Label), l.Task, l.Tasks)
-	width := l.Model.Width
-	at := matrix.At(0, 1, int64(lo*width), int64(hi*width))
-	return l.s.Push(validBoard, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: slices.Clone(l.shown)}})
-}
-
-// readShown reads the scores of this task that another one in its place has put on the board.
-func (l *loop) readShown(ctx context.Context) error {
-	if !l.watches() {
-		return nil
-	}
-	lo, hi := heldOf(len(l.held().Label), l.Task, l.Tasks)
-	if lo == hi {
-		return nil
-	}
-	got, err := l.s.Pull(ctx, []matrix.Lookup{{Matrix: validBoard}})
-	if err != nil {
-		return err
-	}
-	width := l.Model.Width
-	l.shown = slices.Clone(got[0].Data.Values().([]float64)[lo*width : hi*width])
-	return nil
+	cells := matrix.At(0, 1, int64(lo*width), int64(hi*width))
+	return l.s.Assign(validBoard, matrix.Block{At: cells, Data: &matrix.Dense[float64]{Val: score}})
 }
 
 // readScores measures the scores on the board: those of the first set, and beside them those of the others.

@@ -49,6 +49,9 @@ func newOrder(o Options) *order {
 	if o.Own != nil {
 		r.first, r.step = slices.Index(o.Own.Tasks, o.Task), len(o.Own.Tasks)
 	}
+	if r.first < 0 { // it has no share
+		r.first = o.Data.Len()
+	}
 	r.count = ceil(max(0, o.Data.Len()-r.first), r.step)
 	if all := o.rows(); o.Window > 0 && o.Window < all {
 		r.block = max(1, ceil(o.Window, o.Tasks)/windowBlocks)

@@ -14,12 +14,13 @@ type Place struct {
 	Epoch int // from 1 on
 	Step  int // steps made of that epoch, of which there are
 	Steps int
+	Past  int  // steps of the epochs before, which may have had others
 	Best  int  // the epoch that Early keeps; 0: none
-	Last  bool // nothing is to be done but to measure what came out
+	Last  bool // nothing is to be done but to measure what came out, or to begin another attempt
 }
 
 // Made is how many steps of the job were made.
-func (p Place) Made() int { return (p.Epoch-1)*p.Steps + p.Step }
+func (p Place) Made() int { return p.Past + p.Step }
 
 // placeBoard has a column for each task, which says where the task is as of the clock of its values. So a checkpoint of any clock has the
 // places of the same moment, whoever wrote it.
@@ -34,11 +35,26 @@ const (
 	placeWeights          // and of their weights
 	placeBest             // what the held-out examples chose so far: the value,
 	placeBestEpoch        // and the epoch, 0: none
-	placeTasks            // how many tasks there are
+	placeTasks            // how many tasks share the examples of the epoch,
+	placeShare            // and which of the shares, from 1 on, is this task's; 0: none
+	placeMade             // steps of the training so far
+	placeAttempt          // of the job, in which this is so
+	placeDoing            // what the task is at, one of those below
+	placeOthers           // whether the first task has heard of others that wait for another attempt
 	placeBefore           // epochs of another training before this one
 	placeClock            // the task's clock
 	placeSame             // in the column sameColumn: whether what was brought back is of this training
 	placeRows
+)
+
+// What a task is at.
+type doing int
+
+const (
+	working   doing = iota // between two steps
+	meeting                // with the others, between two epochs or after what was measured
+	leaving                // for good, and so are the others with it
+	doingMost = leaving
 )
 
 // sameColumn is that of no task.
@@ -62,19 +78,35 @@ type place struct {
 	best         float64
 	bestEpoch    int
 	tasks        int
+	share        int // from 1 on; 0: none
+	made         int
+	attempt      int
+	doing        doing
+	others       bool
 	before       int
 	clock        int
 	ahead        int // clocks that the task is ahead of the last one
 }
 
 // mark has the place of this task written with its clock.
-func (l *loop) mark(p place) error {
+func (l *loop) mark(p place, at doing) error {
+	p.steps, p.best, p.bestEpoch, p.tasks, p.share = l.steps, l.race.best, l.race.epoch, len(l.present), l.rank+1
+	p.doing, p.attempt, p.before, p.clock = at, l.Attempt, l.before, l.s.Now()+1
+	return l.assign(int64(l.Task), p.column())
+}
+
+// column is the place as a column of placeBoard.
+func (p place) column() []float64 {
 	val := make([]float64, placeRows)
-	val[placeEpoch], val[placeStep], val[placeSteps] = float64(p.epoch), float64(p.step), float64(l.steps)
+	val[placeEpoch], val[placeStep], val[placeSteps] = float64(p.epoch), float64(p.step), float64(p.steps)
 	val[placeSum], val[placeWeights] = p.sum, p.weights
-	val[placeBest], val[placeBestEpoch], val[placeTasks] = l.race.best, float64(l.race.epoch), float64(l.Tasks)
-	val[placeBefore], val[placeClock] = float64(l.before), float64(l.s.Now()+1)
-	return l.assign(int64(l.Task), val)
+	val[placeBest], val[placeBestEpoch], val[placeTasks] = p.best, float64(p.bestEpoch), float64(p.tasks)
+	val[placeShare], val[placeMade], val[placeAttempt] = float64(p.share), float64(p.made), float64(p.attempt)
+	val[placeBefore], val[placeClock], val[placeDoing] = float64(p.before), float64(p.clock), float64(p.doing)
+	if p.others {
+		val[placeOthers] = 1
+	}
+	return val
 }
 
 // aheadLimit is how many clocks a task may be ahead of the last one for each step that it has made, with those between epochs.
@@ -98,35 +130,24 @@ func (l *loop) agree(same bool) error {
 	return l.assign(sameColumn, val)
 }
 
-// placesOf are the places of the first task and of this one, as they were read, and whether they are of this training; one that is not
-// there has epoch 0.
-func (l *loop) placesOf(ctx context.Context) (first, own place, same bool, err error) {
-	cols := make([]int64, l.Tasks, l.Tasks+1)
+// placesOf are the places of all below tasks, as they were read, and whether they are of this training; one that is not there has epoch 0.
+func (l *loop) placesOf(ctx context.Context, tasks int) (all map[int]place, same bool, err error) {
+	cols := make([]int64, tasks, tasks+1)
 	for i := range cols {
 		cols[i] = int64(i)
 	}
 	got, err := l.s.Pull(ctx, []matrix.Lookup{{Matrix: placeBoard, Cols: append(cols, sameColumn)}})
 	if err != nil {
-		return first, own, false, err
+		return nil, false, err
 	}
-	val, least := got[0].Data.Values().([]float64), math.MaxInt
-	for task := range l.Tasks {
-		p, err := placeIn(val[task*placeRows:][:placeRows])
-		if err != nil {
-			return first, own, false, err
-		}
-		if task == 0 {
-			first = p
-		}
-		if task == l.Task {
-			own = p
-		}
-		if p.epoch > 0 {
-			least = min(least, p.clock)
+	val := got[0].Data.Values().([]float64)
+	all = map[int]place{}
+	for i, col := range cols {
+		if all[int(col)], err = placeIn(val[i*placeRows:][:placeRows]); err != nil {
+			return nil, false, err
 		}
 	}
-	first.ahead, own.ahead = max(0, first.clock-least), max(0, own.clock-least)
-	return first, own, val[len(val)-placeRows+placeSame] > 0, nil
+	return all, val[len(val)-placeRows+placeSame] > 0, nil
 }
 
 func placeIn(val []float64) (p place, err error) {
@@ -141,8 +162,21 @@ func placeIn(val []float64) (p place, err error) {
 	p = place{epoch: whole(placeEpoch, epochLimit), step: whole(placeStep, math.MaxInt32), steps: whole(placeSteps, math.MaxInt32),
 		tasks: whole(placeTasks, taskLimit),
 		sum:   val[placeSum], weights: val[placeWeights], best: val[placeBest], bestEpoch: whole(placeBestEpoch, epochLimit),
-		before: whole(placeBefore, epochLimit), clock: whole(placeClock, math.MaxInt32)}
+		before: whole(placeBefore, epochLimit), clock: whole(placeClock, math.MaxInt32),
+		share: whole(placeShare, taskLimit), made: whole(placeMade, math.MaxInt), attempt: whole(placeAttempt, math.MaxInt32),
+		doing: doing(whole(placeDoing, float64(doingMost))), others: whole(placeOthers, 1) == 1}
 	return p, err
+}
+
+// aheadOf is how many clocks a place is ahead of the last one.
+func aheadOf(all map[int]place, at place) int {
+	least := at.clock
+	for _, p := range all {
+		if p.epoch > 0 {
+			least = min(least, p.clock)
+		}
+	}
+	return at.clock - least
 }
 
 // ErrAmid is that of a task that went away where another cannot go on in its place: the training has to go on from a checkpoint.
@@ -151,27 +185,44 @@ var ErrAmid = errors.New("not between two steps")
 // where is the place that this task goes on from, of a training that was interrupted, and whether it is this one. Tasks may be others than
 // before only between epochs.
 func (l *loop) where(ctx context.Context) (at place, same bool, err error) {
-	first, own, same, err := l.placesOf(ctx)
-	if err == nil && l.Replaces {
-		if own.epoch == 0 || own.clock != l.s.Now() || own.tasks != l.Tasks || own.steps != l.steps {
+	all, same, err := l.placesOf(ctx, l.Tasks)
+	if n := all[0].tasks; err == nil && l.Optional && n > l.Tasks { // there were more
+		all, same, err = l.placesOf(ctx, n)
+	}
+	if err != nil {
+		return place{}, same, err
+	}
+	first, own := all[0], all[l.Task]
+	if l.Replaces {
+		if l.Optional && own.tasks > 0 {
+			l.divide(sharing(all, own), 0)
+		}
+		if own.epoch == 0 || own.clock != l.s.Now() || own.doing != working || own.share != l.rank+1 || own.steps != l.steps {
 			err = fmt.Errorf("train: task %d went away at clock %d, its last step was at %d: %w", l.Task, l.s.Now(), own.clock, ErrAmid)
 		}
 		return own, true, err
 	}
-	if err != nil || first.epoch == 0 || !same {
-		return place{}, same, err
+	if first.epoch == 0 || !same {
+		return place{}, same, nil
 	}
-	if own.ahead > aheadLimit*own.epoch*max(1, own.steps) {
+	if own.ahead = aheadOf(all, own); own.ahead > aheadLimit*own.epoch*max(1, own.steps) {
 		return own, same, fmt.Errorf("train: task %d is in step %d of epoch %d, %d clocks ahead of the last task: the checkpoint is damaged",
 			l.Task, own.step, own.epoch, own.ahead)
 	}
 	alike := first.tasks == l.Tasks && first.steps == l.steps
-	if own.epoch == 0 || !alike {
+	if l.Optional && first.tasks > 0 {
+		l.divide(sharing(all, first), 0)
+		alike = first.steps == l.steps
+	}
+	if own.epoch == 0 || !alike || l.rank < 0 {
 		own = first
-		own.sum, own.weights = 0, 0
-		if !alike {
-			own.ahead = 0 // they all are there
-		}
+		own.sum, own.weights, own.ahead = 0, 0, aheadOf(all, first)
+	}
+	if l.Optional || !alike { // they all are there
+		own.ahead = 0
+	}
+	if l.Optional { // under ASP another place may be that of another time
+		own.epoch, own.step, own.steps, own.made = first.epoch, first.step, first.steps, first.made
 	}
 	switch {
 	case alike || own.step == 0:

@@ -47,8 +47,11 @@ func (l *loop) goOn(ctx context.Context, r *Report) (at place, err error) {
 		}
 	}
 	l.run.Skip(uint64(done*l.batches(l.steps) + l.batches(at.step)))
+	if l.made = done*l.steps + at.step; at.made > 0 {
+		l.made = at.made
+	}
 	if l.Replaces {
-		return at, l.readShown(ctx)
+		return at, nil
 	}
 	for range at.ahead { // under ASP: at one clock all have made the same steps again
 		if err := l.s.Clock(ctx, 0, 0); err != nil {
@@ -73,5 +76,5 @@ func (l *loop) save(ctx context.Context, epoch, step int, last bool) error {
 	if l.Save == nil || l.Task != 0 {
 		return nil
 	}
-	return l.Save(ctx, Place{Epoch: epoch, Step: step, Steps: l.steps, Best: l.race.epoch, Last: last})
+	return l.Save(ctx, Place{Epoch: epoch, Step: step, Steps: l.steps, Past: l.made - step, Best: l.race.epoch, Last: last})
 }

@@ -71,6 +71,15 @@ type Options struct {
 	Replaces bool
 	// Lasting has every task write where it is with each step, so that a checkpoint of any clock can be gone on from.
 	Lasting bool
+	// Optional says that tasks but the first may go away for good, or be told to, and come back with another attempt of the job: those that
+	// are there share the examples of an epoch, which each has all of. It implies Lasting. Attempt is the number of this one.
+	Optional bool
+	Attempt  int
+	// Others, if not nil, is asked on the first task between two epochs whether other tasks wait for another attempt: then what there is is
+	// saved (Save), and the error of all is ErrOthers. Leaves is asked on each task but the first whether it has to go: then its error is
+	// ErrLeft, when the others have heard of it.
+	Others func(ctx context.Context) (bool, error)
+	Leaves func() bool
 	// Save, if not nil, is called on the first task after each step, when what all tasks have pushed up to it is applied and nothing else. It
 	// should not take long: the others wait.
 	Save func(ctx context.Context, at Place) error
@@ -84,62 +93,6 @@ type Options struct {
 	Elapsed func() time.Duration // since the start, for the rates in events; nil: none are given
 }
 
-// HeldOut is a set of held-out examples, so many of all.
-type HeldOut struct {
-	Name string
-	Rows int
-}
-
-// Other is the metrics of a set of held-out examples that decides nothing.
-type Other struct {
-	Name    string
-	Metrics Metrics
-}
-
-// Event is progress: of a step, or with Done of a whole epoch.
-type Event struct {
-	Epoch, Epochs int     // counted from 1
-	Rows          int64   // examples seen by all tasks in the job so far
-	Total         int64   // examples to see if all epochs are made
-	Loss          float64 // mean of this task's examples since the epoch began, by their weights; with Done of all tasks'
-	Done          bool
-	Last          bool    // with Done: no epoch comes after it
-	Valid         Metrics // with Done, of the held-out examples, where they are measured after every epoch
-	Others        []Other // beside Valid, those of the other sets
-	BestValue     float64 // of the metric that decides, in that epoch
-	Best          int     // with Done, the epoch that would be kept if this one were the last, where the held-out examples choose; else 0
-	RowsPerSecond float64
-	Left          time.Duration // until the end at this speed
-}
-
-// Report is what came out.
-type Report struct {
-	Losses  []float64 // mean loss in each epoch, while the parameters changed; under SSP and ASP of who has got so far
-	Train   Metrics   // of the training examples with the final parameters
-	Valid   Metrics   // of the held-out examples, nil if there are none
-	Others  []Other   // beside Valid, those of the other sets
-	Rows    int64     // examples of the training set
-	Epochs  int       // epochs made, with those before it was interrupted
-	Stopped bool      // by the tolerance, the pace or the held-out examples
-	Best    int       // the epoch whose parameters these are, if the held-out examples chose it; 0: the last one
-	Before  int       // epochs that were made before, by another training that this one goes on from
-	Null    float64   // mean loss of the training examples where every score is that of Model.Start, with the offset
-}
-
-// LastChange is how the mean loss moved in the last epoch, and as a share of what it was (0 if that was nothing); ok is false for
-// less than two epochs.
-func (r *Report) LastChange() (by, share float64, ok bool) {
-	n := len(r.Losses)
-	if n < 2 {
-		return 0, 0, false
-	}
-	by = r.Losses[n-1] - r.Losses[n-2]
-	if by != 0 && r.Losses[n-2] != 0 {
-		share = by / math.Abs(r.Losses[n-2])
-	}
-	return by, share, true
-}
-
 // loop is one task at work.
 type loop struct {
 	Options
@@ -147,14 +100,15 @@ type loop struct {
 	run    *graph.Run
 	order  *order // of this task's examples
 	steps  int    // of an epoch
+	made   int    // steps of the training so far, with those before it was interrupted
+	team          // who shares the examples
 	feed   *feed  // its batches
 	seen   int64
 	before int   // epochs of another training that were made before
 	begun  int64 // examples that were seen before, by this one
 	pace   *pacer
 	race   race
-	shown  []float64 // the scores on the board that are of this task
-	others []Other   // what was read last of them
+	others []Other // what was read last of them
 }
 
 // Run trains. It returns when this task has made its last step and knows the report; other tasks may still be at it.
@@ -170,12 +124,11 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 		o.Valid = nil
 	}
 	run.Seed, run.Offset = o.Seed^uint64(o.Task)<<32, o.Offset
-	l := &loop{Options: o, s: s, run: run, order: newOrder(o)}
-	defer l.order.close()
+	l := &loop{Options: o, s: s, run: run}
+	l.divide(everybody(o.Tasks), 0)
+	defer func() { l.order.close() }()
 	null := o.nullLoss()
-	l.feed = newFeed(l.perTask(), l.batch)
 	l.pace, l.race = newPacer(o.Pace, null), race{Early: o.Early}
-	l.steps = Steps(o.rows(), o.Tasks, o.Batch)
 	for _, m := range o.Model.Params() {
 		cut := o.Partitioner
 		if cut == "hash" && m.Layout != matrix.RowSparse {
@@ -215,6 +168,9 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 	}
 	r := &Report{Rows: int64(l.rows()), Null: null}
 	at, err := l.goOn(ctx, r)
+	if err == nil && l.Optional && at.epoch == 0 { // some may be missing from the start
+		_, err = l.assemble(ctx, l.before+r.Epochs)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -229,6 +185,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("train: task %d of %d", o.Task, o.Tasks)
 	case o.Own != nil && !slices.Contains(o.Own.Tasks, o.Task):
 		return fmt.Errorf("train: task %d, and there are the examples of tasks %v", o.Task, o.Own.Tasks)
+	case o.Own != nil && o.Optional:
+		return fmt.Errorf("train: examples of tasks %v alone, want all where others may have to take over some", o.Own.Tasks)
 	case o.Window < 0:
 		return fmt.Errorf("train: window of %d examples, want 0 (all) or more", o.Window)
 	case o.Epochs < 0:
@@ -281,7 +239,7 @@ func Steps(n, tasks, batch int) int { return ceil(ceil(n, tasks), max(1, batch/t
 func ceil(n, by int) int { return (n + by - 1) / by }
 
 // perTask is how many examples this task has in a full step.
-func (l *loop) perTask() int { return max(1, l.Batch/l.Tasks) }
+func (l *loop) perTask() int { return max(1, l.Batch/len(l.present)) }
 
 // train makes the epochs, from the place on.
 func (l *loop) train(ctx context.Context, r *Report, at place) error {
@@ -297,7 +255,7 @@ func (l *loop) train(ctx context.Context, r *Report, at place) error {
 		r.Stopped = l.pace.next(loss) || l.settled(r.Losses)
 		event := Event{Epoch: epoch, Loss: loss, Done: true}
 		if l.watches() {
-			if event.Valid, err = l.watch(ctx); err != nil {
+			if event.Valid, err = l.watch(ctx, epoch); err != nil {
 				return err
 			}
 			event.Others = l.others
@@ -312,11 +270,19 @@ func (l *loop) train(ctx context.Context, r *Report, at place) error {
 		}
 		event.Last = r.Stopped || event.Epoch >= l.Epochs
 		l.tell(event)
+		if l.Optional && !event.Last {
+			if err := l.regroup(ctx, epoch); err != nil {
+				return err
+			}
+		}
 	}
 	if err := l.s.Barrier(ctx); err != nil { // the parameters are final when the last task has made its last step
 		return err
 	}
 	if err := l.save(ctx, l.before+r.Epochs, l.steps, true); err != nil {
+		return err
+	}
+	if err := l.reportGone(ctx, r); err != nil {
 		return err
 	}
 	if err := l.back(ctx, r); err != nil {
@@ -386,14 +352,15 @@ func (l *loop) epoch(ctx context.Context, epoch int, at place) (float64, error) 
 		} else if err := l.pushLoss(lossBoard, epoch-1, sum, weights); err != nil {
 			return 0, err
 		}
-		if l.Lasting {
-			if err := l.mark(place{epoch: epoch, step: step + 1, sum: sum, weights: weights}); err != nil {
+		if l.Lasting || l.Optional {
+			if err := l.mark(place{epoch: epoch, step: step + 1, made: l.made + 1, sum: sum, weights: weights}, working); err != nil {
 				return 0, err
 			}
 		}
 		if params, err = l.s.Next(ctx, weight, l.pace.factor*l.rate(epoch, step), lookups); err != nil {
 			return 0, fmt.Errorf("epoch %d, step %d of %d: %w", epoch, step+1, l.steps, err)
 		}
+		l.made++
 		l.seen = int64(epoch-1-l.before)*int64(l.rows()) + l.part(step+1)
 		l.tell(Event{Epoch: epoch, Loss: mean(sum, weights)})
 		if err := l.save(ctx, epoch, step+1, false); err != nil {

@@ -356,7 +356,7 @@ func TestWrap(t *testing.T) {
 	} {
 		steps := Steps(7, c.tasks, c.batch)
 		o := Options{Data: set(all), Task: c.task, Tasks: c.tasks, Batch: c.batch, Wrap: true, InOrder: true}
-		l := &loop{Options: o, order: newOrder(o), steps: steps}
+		l := &loop{Options: o, order: newOrder(o), steps: steps, team: team{present: everybody(c.tasks), rank: c.task}}
 		var gather data.Gatherer
 		if err := l.order.begin(1); err != nil || steps != len(c.want) {
 			t.Errorf("%+v: %d steps, %v", c, steps, err)

@@ -28,7 +28,7 @@ func settingsOf(summary string) map[string]string {
 }
 
 // mayDiffer are the settings that a training which is resumed may have otherwise than before: where things lie, and when it ends.
-var mayDiffer = []string{"epochs", "tolerance", "early-stop", "model", "state"}
+var mayDiffer = []string{"epochs", "tolerance", "early-stop", "model", "state", "give-up"}
 
 // differencesShown is how many settings a refusal names.
 const differencesShown = 3

@@ -57,7 +57,8 @@ func again(err error) bool {
 	_, moved := errors.AsType[*goneTo](err)
 	_, number := errors.AsType[*unfit](err)
 	_, away := errors.AsType[*storeError](err)
-	return moved || ps.Recoverable(err) || errors.Is(err, errDamaged) || errors.Is(err, train.ErrAmid) || number || away
+	return moved || ps.Recoverable(err) || errors.Is(err, errDamaged) || errors.Is(err, train.ErrAmid) ||
+		errors.Is(err, train.ErrOthers) || number || away
 }
 
 // patienceFor is how long the servers keep the place of a process that is gone.
@@ -105,7 +106,9 @@ func (p *plan) attempts(ctx context.Context, c *cluster, w *watcher, run runner)
 		case err == nil || ctx.Err() != nil:
 			return report, err
 		case isLater:
-			p.attempt = later.Attempt
+			if p.attempt = later.Attempt; p.giveUp > 0 { // it may have waited for that
+				since = time.Time{}
+			}
 		case taken(err):
 		case p.left(err):
 			fruitless, pause = 0, firstAttemptPause
@@ -155,6 +158,9 @@ func (p *plan) attempts(ctx context.Context, c *cluster, w *watcher, run runner)
 // again says that a process begins another attempt: why, unless others have begun it, or it was said before.
 func (w *watcher) again(why error, attempt int, others bool) {
 	text := fmt.Sprintf("%v; goes back to the last checkpoint", why)
+	if errors.Is(why, train.ErrOthers) {
+		text = fmt.Sprintf("%v: attempt %d of the job begins", why, attempt)
+	}
 	if taken(why) {
 		text = fmt.Sprintf("%v; waits for %v whether it has ended", why, takenLimit)
 	}

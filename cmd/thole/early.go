@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -116,18 +115,15 @@ func (p *plan) early(client *ps.Client, kept *taskCheckpoints) *train.Early {
 
 // momentHere makes a folder of this process for the best epoch, until remove is called.
 func (p *plan) momentHere() (remove func(), err error) {
-	if p.patience == 0 {
+	if p.patience == 0 || p.checkpoint != "" { // it is among the checkpoints
 		return func() {}, nil
 	}
-	dir, err := os.MkdirTemp("", "thole-best-")
+	dir, remove, err := momentFolder()
 	if err != nil {
 		return nil, err
 	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return nil, err
-	}
 	p.moment = inBucket(filepath.Join(dir, "epoch"))
-	return func() { os.RemoveAll(dir) }, nil
+	return remove, nil
 }
 
 // momentThere is where servers keep the best epoch of the job while it lasts.

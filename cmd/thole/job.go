@@ -68,6 +68,7 @@ type job struct {
 	updates             int                      // steps of an epoch; 0: by the batch
 	watching                                     // the held-out examples
 	lasting                                      // states
+	absence                                      // workers
 	weighing                                     // examples
 	starting                                     // what trees are added to
 	launched                                     // as a worker by thole launch

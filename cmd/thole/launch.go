@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -21,7 +22,7 @@ type launch struct {
 	*job
 	on, dir           string
 	workers, restarts int
-	detach            bool
+	detach, serverLog bool
 	user              []setting // what the user gave
 	launcher          launcher
 }
@@ -39,8 +40,11 @@ func launchers() []launcher {
 	}
 }
 
+// logRetry is how long workers wait for a server that replays its log after a pause.
+const logRetry = time.Minute
+
 // launchOnly are the flags that say how processes are launched, and which these do not get as they are.
-var launchOnly = []string{"on", "servers", "workers", "tasks", "restarts", "dir", "detach", "job", "log", "runs", "memory"}
+var launchOnly = []string{"on", "servers", "workers", "tasks", "restarts", "dir", "detach", "server-log", "job", "log", "runs", "memory"}
 
 func launchCommand(e *env) *cobra.Command { return launchFlags(e, &launch{job: &job{name: "train"}}) }
 
@@ -53,7 +57,10 @@ func launchFlags(e *env, l *launch) *cobra.Command {
 --workers times thole worker, which share the tasks. A process that is killed is started again, after a pause that grows; one that
 fails by itself ends the launch, with what it said last. What worker 0 prints is printed here. The folder of the launch has a log for
 each process. Ctrl-C ends all of them, a second one at once; they also end when this process is killed. With --detach it
-goes on in the background.`,
+goes on in the background.
+
+With --server-log each server keeps a log of its changes there, and is where it died when it is started again: nobody goes back to a
+checkpoint, and under ASP no update is lost. A new launch begins with new logs.`,
 		Example: `  thole launch --servers 2 --workers 2 --data train.libsvm --model out/lr2
   thole launch --on local --servers 2 --workers 2 --tasks 4 --algo svm --data train.libsvm --holdout 0.1 --epochs 20 --dir jobs/svm
   thole launch --workers 2 --algo gbdt --data loans.csv --label-column defaulted --trees 20 --model out/trees2
@@ -71,9 +78,12 @@ goes on in the background.`,
 	f.Lookup("tasks").Usage, f.Lookup("tasks").DefValue = "tasks that share the examples (default: as many as workers)", ""
 	f.IntVar(&l.restarts, "restarts", 100, "how often each process is started again, at most")
 	f.StringVar(&l.dir, "dir", "", "folder of the launch, with the logs of its processes (default: a new one in the folder of --runs)")
+	f.BoolVar(&l.serverLog, "server-log", false, "servers log all changes in the folder of the launch, and go on where they died; workers "+
+		"then wait for them for "+logRetry.String()+", unless --retry says how long")
 	f.BoolVar(&l.detach, "detach", false, "go on in the background, and print the folder of the launch")
 	f.DurationVar(&l.wait, "wait", defaultWait, "how long workers wait for the others to join; 0: as long as it takes")
 	f.DurationVar(&l.retry, "retry", defaultRetry, "how long workers try to reach a server again when the connection is lost")
+	l.giveUpFlags(c)
 	c.SuggestionsMinimumDistance = 2
 	c.AddCommand(launchStatusCommand(e), launchLogsCommand(e), launchStopCommand(e))
 	return c
@@ -109,6 +119,9 @@ func (l *launch) check() error {
 	if !l.given("tasks") {
 		l.tasks = l.workers
 	}
+	if l.serverLog && !l.given("retry") {
+		l.retry = logRetry
+	}
 	switch {
 	case l.servers < 1 || l.servers > serversLimit:
 		return usageError{fmt.Errorf("--servers %d, want 1 to %d", l.servers, serversLimit)}
@@ -123,6 +136,9 @@ func (l *launch) check() error {
 		return usageError{fmt.Errorf("--wait %v --retry %v, want 0 or more", l.wait, l.retry)}
 	case l.dir == data.Stdin:
 		return usageError{errors.New("--dir -, want a folder")}
+	}
+	if err := l.checkAbsence(nil); err != nil {
+		return err
 	}
 	return l.noStream()
 }
@@ -158,6 +174,12 @@ func (l *launch) common(servers []string, store string) (args []string) {
 		"--"+tiedFlag, fmt.Sprintf("--seed=%d", l.seed))
 	if l.jobFile != "" {
 		args = append(args, "--job-file="+l.jobFile)
+	}
+	if l.serverLog {
+		args = append(args, "--"+backFlag)
+	}
+	if l.serverLog && !gives(l.user, "retry") {
+		args = append(args, "--retry="+l.retry.String())
 	}
 	if l.loadState != "" && !gives(l.user, "load-state") {
 		args = append(args, "--load-state="+l.loadState)

@@ -14,7 +14,11 @@ type launched struct {
 	appendLog bool     // --log goes on with the lines that a process before this one wrote
 	asked     []string // the command line of the launch, as the run is recorded with it
 	tied      bool
+	back      bool // servers that die come back as they were: they are waited for also at first
 }
+
+// backFlag says that servers come back.
+const backFlag = "servers-back"
 
 // flags are hidden: what one process tells another.
 func (l *launched) flags(c *cobra.Command) {
@@ -23,8 +27,9 @@ func (l *launched) flags(c *cobra.Command) {
 	f.StringVar(&l.best, "best", "", "with --store: where the servers keep the best epoch while the job lasts")
 	f.BoolVar(&l.appendLog, "append-log", false, "append to --log")
 	f.StringArrayVar(&l.asked, "asked", nil, "words of the command line of the launch")
+	f.BoolVar(&l.back, backFlag, false, "wait for servers that are being started again, as long as --retry")
 	f.BoolVar(&l.tied, tiedFlag, false, "end when the standard input ends")
-	for _, name := range []string{"store", "best", "append-log", "asked", tiedFlag} {
+	for _, name := range []string{"store", "best", "append-log", "asked", backFlag, tiedFlag} {
 		_ = f.MarkHidden(name) // it is there
 	}
 }

@@ -104,6 +104,11 @@ func (l *launch) supervise(ctx context.Context, e *env, p *plan, dir string) err
 			return err
 		}
 	}
+	for i := range l.servers { // of a launch before, whose job is over
+		if err := os.RemoveAll(serverLog(dir, i)); err != nil {
+			return err
+		}
+	}
 	if s.Processes, err = l.processes(p, e.args, dir, sockets, s.Record.Progress); err != nil {
 		return err
 	}
@@ -152,6 +157,9 @@ func (l *launch) processes(p *plan, asked []string, dir, sockets, log string) (a
 		if l.noChecksum {
 			args = append(args, "--no-checksum")
 		}
+		if l.serverLog {
+			args = append(args, "--log="+serverLog(dir, i))
+		}
 		all = append(all, local.Process{Name: fmt.Sprintf("server.%d", i), Kind: local.Server, Args: args, Address: addrs[i],
 			Ready: "listening at "})
 	}
@@ -169,9 +177,15 @@ func (l *launch) processes(p *plan, asked []string, dir, sockets, log string) (a
 		} else {
 			args = append(args, "--log=", "--runs="+runsNone) // whatever --job says
 		}
-		all = append(all, local.Process{Name: fmt.Sprintf("worker.%d", i), Kind: local.Worker, Args: args, Shown: i == 0})
+		all = append(all, local.Process{Name: fmt.Sprintf("worker.%d", i), Kind: local.Worker, Args: args, Shown: i == 0,
+			Optional: i > 0 && l.giveUp > 0})
 	}
 	return all, nil
+}
+
+// serverLog is the folder of a server's log, in that of the launch.
+func serverLog(dir string, server int) string {
+	return filepath.Join(dir, fmt.Sprintf("changes.%d", server))
 }
 
 // memoryOf is the memory of each of n processes: what the user says, or a share of what one would take.

@@ -40,7 +40,7 @@ func (p *plan) ready(ctx context.Context, client *ps.Client, model *graph.Model,
 	if mine == p.tasks {
 		return nil
 	}
-	return p.gather(ctx, client, w)
+	return p.gather(ctx, client, w, task == 0 && p.giveUp > 0)
 }
 
 var errWait = errors.New("waited long enough")
@@ -51,12 +51,13 @@ type attendance struct {
 	rpc.Membership
 }
 
-// gather waits until all tasks of the job have joined, and says so when it takes long.
-func (p *plan) gather(ctx context.Context, client *ps.Client, w *watcher) error {
+// gather waits until all tasks of the job have joined, and says so when it takes long. With mayGoOn it has the job go on without those that
+// are not there in time.
+func (p *plan) gather(ctx context.Context, client *ps.Client, w *watcher, mayGoOn bool) error {
 	wait := ctx
 	if p.wait > 0 {
 		var cancel context.CancelFunc
-		wait, cancel = context.WithTimeoutCause(ctx, p.wait, errWait)
+		wait, cancel = context.WithTimeoutCause(ctx, p.wait+p.giveUp, errWait)
 		defer cancel()
 	}
 	var r attendance
@@ -64,7 +65,7 @@ func (p *plan) gather(ctx context.Context, client *ps.Client, w *watcher) error 
 		defer w.waiting(func() string { return fmt.Sprintf("%s to join job %q", r.absent(p.tasks), p.name) })()
 	}
 	refused := 0
-	err := client.Members(wait, func(now rpc.Membership) {
+	tell := func(now rpc.Membership) {
 		r.Lock()
 		defer r.Unlock()
 		r.Membership = now
@@ -72,9 +73,18 @@ func (p *plan) gather(ctx context.Context, client *ps.Client, w *watcher) error 
 			w.bar.line("a worker of job %q was refused: %s", p.name, now.Why)
 		}
 		refused = now.Refused
-	})
+	}
+	if mayGoOn {
+		if err := p.gatherSome(wait, client, &r, tell, w); err != nil && (ctx.Err() != nil || wait.Err() == nil) {
+			return err
+		}
+	}
+	err := client.Members(wait, tell)
 	if err == nil || ctx.Err() != nil || wait.Err() == nil {
 		return err
+	}
+	if r.Ended {
+		return &ps.Ended{Job: p.name}
 	}
 	return fmt.Errorf("job %q: %s did not join within %v: each task needs a worker with the same --servers, --job and --tasks "+
 		"(--wait is how long to wait)", p.name, r.absent(p.tasks), p.wait)

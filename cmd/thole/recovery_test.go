@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -18,6 +20,28 @@ type cast struct {
 	roles    bool // servers are found by their roles, and have other addresses each time
 	servers  []*process
 	workers  []*process
+	said     map[int]*spoken // what the workers of tasks print for people
+}
+
+// spoken is what a process prints while it runs. It may be used by many goroutines.
+type spoken struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write implements io.Writer.
+func (s *spoken) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text = append(s.text, b...)
+	return len(b), nil
+}
+
+// String is what was printed so far.
+func (s *spoken) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(s.text)
 }
 
 // roleLease is the lease of servers that are found by their roles. A shorter one lapses while a test has no processor.
@@ -62,8 +86,14 @@ func (c *cast) worker(i int) {
 	if c.roles {
 		servers = []string{"--coordinate", "dir:roles", "--servers", fmt.Sprint(len(c.servers))}
 	}
-	args := slices.Concat([]string{"worker", "--tasks", fmt.Sprint(len(c.workers)), "--task", fmt.Sprint(i), "--wait", "20s"}, servers, c.settings)
+	args := slices.Concat([]string{"worker", "--tasks", fmt.Sprint(len(c.workers)), "--task", fmt.Sprint(i), "--wait", "20s", "--log",
+		fmt.Sprintf("run.%d.jsonl", i)}, servers, c.settings)
 	w := newProcess(c.t, c.dir, args...)
+	if c.said == nil {
+		c.said = map[int]*spoken{}
+	}
+	c.said[i] = &spoken{}
+	w.Stderr = io.MultiWriter(&w.err, c.said[i])
 	if err := w.Start(); err != nil {
 		c.t.Fatal(err)
 	}

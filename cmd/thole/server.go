@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -17,22 +18,29 @@ import (
 	"thole.example/blob"
 	"thole.example/budget"
 	"thole.example/format"
+	"thole.example/internal/number"
 	"thole.example/rpc/tcp"
+	"thole.example/server"
 )
 
 func serverCommand(e *env) *cobra.Command {
 	var o serverOptions
-	size, quiet, tied, asJSON := "", false, false, false
+	size, base, quiet, tied, asJSON := "", "", false, false, false
 	c := &cobra.Command{
 		Use:   "server",
 		Short: "Run a parameter server",
 		Long: `Serves matrices to the workers of any number of jobs until it is interrupted. It prints the address it listens at.
 Models are saved and loaded below the folder --store; all servers of a job need the same one.
 
+With --log FOLDER the server keeps a log there of each change that its jobs make, and acknowledges none that is not on disk. Started again
+with the same --listen and --log it is where it died: workers reach it again within their --retry, and nobody goes back to a checkpoint. Now
+and then it writes the state of a job beside its log, in the background, which makes what came before needless (--log-base).
+
 With --coordinate it is one of the servers of a cluster, --role N of them from 0 on: workers find it by its role. While another process has
 the role it waits, and takes over when that one is silent for --lease, or ends; jobs go on from their last checkpoints then. It answers
 nothing while it does not hold the role, and ends, with exit code 75, when another has taken it.`,
 		Example: "  thole server --listen 127.0.0.1:7001 --store /data/models\n  thole server --listen unix:/run/thole.sock\n" +
+			"  thole server --listen 127.0.0.1:7001 --store /data/models --log /data/log\n" +
 			"  thole server --listen :7001 --tls-cert cert.pem --tls-key key.pem --tokens tokens --admin 127.0.0.1:9001\n" +
 			"  thole server --listen :7001 --advertise host1 --store /data/models --coordinate etcd://host0:2379 --role 0\n" +
 			"  thole server --listen 127.0.0.1:0 --coordinate dir:coordination --role 1 --lease 3s",
@@ -49,6 +57,9 @@ nothing while it does not hold the role, and ends, with exit code 75, when anoth
 			if o.ledger, err = memoryBound(size); err != nil {
 				return err
 			}
+			if o.logBase, err = logBase(base, o.logs); err != nil {
+				return err
+			}
 			ctx := c.Context()
 			if tied {
 				ctx = untilEnd(ctx, e.in)
@@ -63,6 +74,10 @@ nothing while it does not hold the role, and ends, with exit code 75, when anoth
 		"(default: three quarters of the machine's memory, "+format.Bytes(defaultMemory())+")")
 	c.Flags().StringVar(&o.scratch, "scratch", "", "folder on a local disk for what memory has no room for: deltas that wait for "+
 		"their clock, and rows of sparse matrices that were not used for longest (default: the system's for temporary files, and no rows)")
+	c.Flags().StringVar(&o.logs, "log", "", "folder for a log of all changes, of this server alone, from which it goes on when it is started "+
+		"again (default: none, and a server that ends takes what it held with it)")
+	c.Flags().StringVar(&base, "log-base", "", "how much may come to the log of a job before its state is written beside it, a size like "+
+		"1GiB (default: 256MiB, or twice the bytes of that state if that is more)")
 	c.Flags().BoolVar(&o.noChecksum, "no-checksum", false, noChecksumHelp)
 	c.Flags().BoolVar(&asJSON, "log-json", false, "log JSON lines")
 	o.guard.flags(c.Flags())
@@ -91,6 +106,8 @@ func untilEnd(ctx context.Context, in io.Reader) context.Context {
 // serverOptions are what the user said.
 type serverOptions struct {
 	listen, store, scratch string
+	logs                   string
+	logBase                int64
 	ledger                 *budget.Ledger
 	noChecksum, sync       bool
 	guard                  guard
@@ -111,6 +128,40 @@ func folder(flag, path string) error {
 	return nil
 }
 
+// logBase is the size that --log-base says, 0 if it says none.
+func logBase(text, logs string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	switch n, err := number.ParseBytes(text); {
+	case text == "none":
+		return 0, usageError{errors.New("--log-base none, want a size like 1GiB: a log without one would fill the disk")}
+	case err != nil || n < 1:
+		return 0, usageError{fmt.Errorf("--log-base %q, want a size like 1GiB", text)}
+	case logs == "":
+		return 0, usageError{fmt.Errorf("--log-base %s without --log: want the folder of the log, too", text)}
+	default:
+		return n, nil
+	}
+}
+
+// recovered brings back the jobs whose logs are in the folder of logs; end lets another server have it.
+func recovered(ctx context.Context, s *server.Server, o *serverOptions) (end func(), err error) {
+	store, err := filepath.Abs(o.store)
+	if err != nil {
+		return nil, err
+	}
+	logs, err := server.OpenLogDir(o.logs, fmt.Sprintf("%s with the store %s", o.listen, store))
+	if err != nil {
+		return nil, fmt.Errorf("--log %w", err)
+	}
+	s.Logs, s.LogUnsynced, s.LogBase = logs, !o.sync, o.logBase
+	if err := s.Recover(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("--log %s: %w", o.logs, err), logs.Close())
+	}
+	return func() { _ = logs.Close() }, nil // the process ends
+}
+
 func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) error {
 	if err := o.watch.check(&o.guard); err != nil {
 		return err
@@ -120,6 +171,10 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 		return err
 	}
 	defer role.close()
+	if role != nil && o.logs != "" {
+		return usageError{errors.New("--log with --coordinate, want one of them: while another server had the role its job has gone on " +
+			"without this log")}
+	}
 	if err := folder("store", o.store); err != nil {
 		return err
 	}
@@ -140,6 +195,14 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 	if s.JobLimits, err = o.guard.limits(); err != nil {
 		return err
 	}
+	go s.Relieve(ctx)
+	if o.logs != "" {
+		end, err := recovered(ctx, s, o)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
 	if role != nil {
 		s.Role = role
 	}
@@ -158,7 +221,6 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 		return err
 	}
 	defer end()
-	go s.Relieve(ctx)
 	if o.ledger != nil {
 		go boundHeap(ctx, o.ledger.Total())
 	}

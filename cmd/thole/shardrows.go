@@ -170,7 +170,7 @@ func (g *treeTasks) send(ctx context.Context, client *ps.Client, w *boosting.Wor
 	if len(g.tasks) == p.tasks {
 		return nil
 	}
-	if err := p.gather(ctx, client, g.w); err != nil {
+	if err := p.gather(ctx, client, g.w, false); err != nil {
 		return err
 	}
 	if p.shared == byFeatures {
@@ -238,7 +238,7 @@ func (g *treeTasks) receiveAfter(ctx context.Context, w *boosting.Workers, task 
 
 // await waits until task 0 has read the examples, and says so, and takes what all tasks of the process have to know.
 func (g *treeTasks) await(ctx context.Context, client *ps.Client, w *boosting.Workers) (err error) {
-	if err := g.p.gather(ctx, client, g.w); err != nil {
+	if err := g.p.gather(ctx, client, g.w, false); err != nil {
 		return err
 	}
 	over := g.w.waiting(func() string { return fmt.Sprintf("task 0 of job %q to read the examples", g.p.name) })

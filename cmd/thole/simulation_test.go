@@ -186,7 +186,7 @@ func (s *sim) work(ctx context.Context, w *simWorking, i int) error {
 	for task := i; task < s.drawn.tasks; task += s.drawn.workers {
 		tasks = append(tasks, task)
 	}
-	j.atServers, j.elsewhere = true, tasks[0] > 0
+	j.atServers, j.elsewhere, j.giveUp = true, tasks[0] > 0, s.drawn.giveUp
 	p, err := j.choose(ctx)
 	if err == nil {
 		err = p.read(ctx, e)
@@ -200,7 +200,7 @@ func (s *sim) work(ctx context.Context, w *simWorking, i int) error {
 	}
 	p.moment = p.momentThere()
 	cl := &cluster{net: w.way, addrs: s.drawn.addrs()}
-	return p.runAndTell(ctx, e, cl, tasks, j.there(j.model), watch)
+	return p.wayOut(p.runAndTell(ctx, e, cl, tasks, j.there(j.model), watch), watch.bar.line)
 }
 
 // killWorker ends a worker process, without a word to the servers; false if it is not there any more.
@@ -235,7 +235,7 @@ func (j *simJob) run(t *testing.T) (model map[string]string, told []string, coun
 		seen: map[string]blob.State{}}
 	s.store = &simStore{rnd: rand.New(rand.NewPCG(j.seed, 2)), next: map[string]chan struct{}{}}
 	s.net = &simNet{Network: mem.Network{Log: slog.New(slog.DiscardHandler)}, rnd: rnd, blocked: map[[2]string]time.Time{},
-		conns: map[*simConn]struct{}{}, servers: map[string]*simServer{}}
+		conns: map[*simConn]struct{}{}, servers: map[string]*simServer{}, without: j.giveUp > 0}
 	for i := range s.servers {
 		s.startServer(i)
 	}
@@ -261,6 +261,9 @@ func (j *simJob) run(t *testing.T) (model map[string]string, told []string, coun
 	for i, w := range s.workers {
 		told = append(told, w.out.String())
 		switch {
+		case w.err == nil && w.out.Len() == 0 && strings.Contains(w.said.String(), "has ended already"):
+			s.count.behind++
+			told[i] = behind
 		case w.err == nil:
 		case i > 0 && s.workers[0].err == nil && strings.Contains(w.err.Error(), " did not join within "):
 			// It was lost after its last step and came back when the others had ended, with the model saved. Nobody can tell it so.

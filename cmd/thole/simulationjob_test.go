@@ -14,6 +14,7 @@ type simJob struct {
 	every, network                int // steps between checkpoints; of simNetworks
 	args                          []string
 	bits                          bool // it ends with the same bits whatever happens
+	giveUp                        time.Duration
 	program                       []simEvent
 }
 
@@ -72,6 +73,9 @@ func (j *simJob) settings(data string, staleness int) {
 
 func (j *simJob) String() string {
 	text := fmt.Sprintf("%d servers, %d workers with %d tasks: %s", j.servers, j.workers, j.tasks, strings.Join(j.args, " "))
+	if j.giveUp > 0 {
+		text += fmt.Sprint(" --give-up ", j.giveUp)
+	}
 	for _, e := range j.program {
 		text += "\n\t" + e.String()
 	}

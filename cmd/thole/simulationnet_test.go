@@ -29,6 +29,7 @@ type simNet struct {
 	ops     [64]int               // requests that arrived
 	stale   []string              // changes of attempts that had ended
 	highest int                   // attempt
+	without bool                  // jobs go on without workers
 }
 
 const simDelay = 10 * time.Millisecond
@@ -290,9 +291,11 @@ func (c *simConn) answer(p *simCall, inner *rpc.Call, op rpc.Op, attempt int, en
 	case err != nil:
 	case op == rpc.OpJoin:
 		var joined rpc.Joined
-		if len(r.Results) == 1 && json.Unmarshal(r.Results[0].Data, &joined) == nil && joined.Attempt == 0 {
+		if len(r.Results) == 1 && json.Unmarshal(r.Results[0].Data, &joined) == nil && joined.Attempt == 0 && !joined.Ended {
 			c.attempt = attempt
-			c.server.attempt = max(c.server.attempt, attempt)
+			if c.server.attempt = max(c.server.attempt, attempt); n.without { // the others may have ended, and this is another job
+				c.server.attempt = attempt
+			}
 			n.highest = max(n.highest, attempt)
 		}
 	case ended && changes[op]:

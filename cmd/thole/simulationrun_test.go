@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -74,6 +75,28 @@ func TestSimulation(t *testing.T) {
 	if n := all.total; ran >= 50 && (n.kills == 0 || n.replaced == 0 || n.attempts <= ran || n.behind > ran/10 || n.moved == 0) {
 		t.Error("want some kills, moves, tasks in the place of others and further attempts, and few workers that were not waited for")
 	}
+}
+
+// TestSimulationGivenUp is TestSimulation of jobs that go on without workers which stay away: each ends by itself, as worker 0 tells, and who
+// comes back takes part again, or hears that the job has ended.
+func TestSimulationGivenUp(t *testing.T) {
+	first, count, budget := simSeeds(t)
+	all := newSimulation(t)
+	began := time.Now()
+	for seed := first; seed < first+count && (budget == 0 || time.Since(began) < budget/2); seed++ {
+		rnd := rand.New(rand.NewPCG(seed, 3))
+		j := newSimJob(seed, all.data)
+		j.bits, j.giveUp = false, []time.Duration{time.Second, 5 * time.Second, 20 * time.Second}[rnd.IntN(3)]
+		for i := range j.program {
+			if rnd.IntN(2) == 0 {
+				j.program[i].lasts += time.Duration(rnd.IntN(180)) * time.Second
+			}
+		}
+		if !all.try(t, strconv.FormatUint(seed, 10), j) {
+			t.Errorf("SIM_SEED=%d go test ./cmd/thole -run '^TestSimulationGivenUp$': %v", seed, j)
+		}
+	}
+	t.Logf("%+v", all.total)
 }
 
 // TestSimulated is what simulations found.

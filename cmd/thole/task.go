@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"thole.example/graph"
 	"thole.example/ps"
 	"thole.example/psf"
+	"thole.example/rpc"
 	"thole.example/train"
 )
 
@@ -27,6 +29,7 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	reports, worker, local, agreed := make([]*train.Report, len(tasks)), rand.Text(), ps.NewLocal(), p.summary()
+	parts := make([]error, len(tasks)) // why tasks part with the others
 	var wg sync.WaitGroup
 	for i, task := range tasks {
 		wg.Go(func() {
@@ -36,14 +39,20 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 				tell = w
 			}
 			o := ps.Options{Plan: agreed, Worker: worker, Mine: tasks, Local: local, Task: task}
-			if reports[i], err = p.task(ctx, c, o, path, tell); err != nil {
+			switch reports[i], err = p.task(ctx, c, o, path, tell); {
+			case err == nil:
+			case errors.Is(err, train.ErrLeft), errors.Is(err, train.ErrOthers): // the others come to it, too
+				parts[i] = err
+			default:
 				cancel(err) // the others need not wait for an answer that never comes
 			}
 		})
 	}
 	wg.Wait()
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
+	for _, err := range append([]error{context.Cause(ctx)}, parts...) {
+		if err != nil {
+			return nil, err
+		}
 	}
 	return reports[0], nil
 }
@@ -55,6 +64,7 @@ func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (
 	if p.attempt > 0 && p.forest == nil { // trees begin again
 		o.Replace, o.Grace = true, p.patienceFor()
 	}
+	p.absent(&o)
 	var client *ps.Client
 	o.Lost = func(err error) {
 		if w != nil {
@@ -74,8 +84,17 @@ func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (
 	if o.Funcs, err = psf.NewTable(functions(), nil); err != nil {
 		return nil, err
 	}
-	client, err = ps.Dial(ctx, o)
-	return client, err
+	for began := time.Now(); ; {
+		client, err = ps.Dial(ctx, o)
+		if !p.back || !errors.Is(err, rpc.ErrUnreachable) || time.Since(began) > p.retry {
+			return client, err
+		}
+		select {
+		case <-time.After(firstAttemptPause):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 // task makes one task of those of the worker process, which o says; w may be nil.
@@ -131,7 +150,11 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 		},
 		Prepare: p.prepare(client, model, kept), Resume: p.goesOn(), Anew: p.loadState != "" && p.ends,
 		Replaces: client.Replaces(), Lasting: p.checkpoint != "", Save: p.saves(kept),
+		Optional: p.giveUp > 0, Attempt: p.attempt, Others: p.others(client), Leaves: p.leaves(),
 	})
+	if errors.Is(err, train.ErrLeft) {
+		return nil, cmp.Or(client.Leave(ctx), err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -173,8 +196,16 @@ func (p *plan) depart(ctx context.Context, client *ps.Client) error {
 
 // release ends the connections of a task. One that failed by itself says so: then it is no use to wait for it.
 func (p *plan) release(ctx context.Context, client *ps.Client, err error) {
-	if err != nil && ctx.Err() == nil && p.checkpoint != "" && !again(err) {
+	_, ended := errors.AsType[*ps.Ended](err)
+	switch {
+	case ended: // others may wait for the same to be found out
+		_ = client.Leave(ctx)
+	case err == nil || ctx.Err() != nil || p.checkpoint == "" && p.giveUp == 0:
+	case !again(err):
 		_ = client.Quit(err) // which the caller tells
+		return
+	case errors.Is(err, train.ErrOthers):
+		_ = client.GiveUp(err)
 		return
 	}
 	if _, moved := errors.AsType[*goneTo](err); moved {

@@ -67,14 +67,18 @@ func (s *taskCheckpoints) folder() string { return s.p.there(s.p.checkpoint) }
 
 // placeOf is where the training was.
 func placeOf(m *state.Moment) train.Place {
-	return train.Place{Epoch: m.Epoch, Step: m.Step, Steps: m.Steps}
+	p := train.Place{Epoch: m.Epoch, Step: m.Step, Steps: m.Steps, Past: m.Made - m.Step}
+	if m.Made == 0 {
+		p.Past = (m.Epoch - 1) * m.Steps
+	}
+	return p
 }
 
 // bringBack restores the last checkpoint of this training, or the one that the user names, and reports whether there was one.
 func (s *taskCheckpoints) bringBack(ctx context.Context) (bool, error) {
 	p := s.p
 	if p.checkpoint != "" {
-		all, err := s.list(ctx, s.folder())
+		all, err := s.list(ctx, s.folder(), s.claiming())
 		if err != nil {
 			return false, err
 		}
@@ -87,7 +91,7 @@ func (s *taskCheckpoints) bringBack(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	at := p.there(p.resume)
-	all, err := s.list(ctx, at)
+	all, err := s.list(ctx, at, s.client.Checkpoints)
 	if err == nil && len(all) == 0 { // it may be a checkpoint itself
 		var one *state.Entry
 		if one, err = s.named(ctx, at); err == nil {
@@ -114,7 +118,7 @@ func inFull(at string) string {
 
 // named is the checkpoint at a path, the last part of which may be the number of steps.
 func (s *taskCheckpoints) named(ctx context.Context, at string) (*state.Entry, error) {
-	all, err := s.listAll(ctx, path.Dir(at))
+	all, err := s.listAll(ctx, path.Dir(at), s.client.Checkpoints)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +145,7 @@ func (s *taskCheckpoints) begins(ctx context.Context) error {
 	if s.p.checkpoint == "" {
 		return nil
 	}
-	all, err := s.listAll(ctx, s.folder())
+	all, err := s.listAll(ctx, s.folder(), s.client.Checkpoints)
 	for _, e := range all {
 		if e.Err == nil && !e.Stepped() && e.Ours() && e.Head.Moment.Digest == s.moment.Digest {
 			s.moment.Run = e.Head.Moment.Run
@@ -152,7 +156,7 @@ func (s *taskCheckpoints) begins(ctx context.Context) error {
 
 // goOnWith goes on with the checkpoints of a task that went away, in whose place this one is.
 func (s *taskCheckpoints) goOnWith(ctx context.Context) error {
-	all, err := s.list(ctx, s.folder())
+	all, err := s.list(ctx, s.folder(), s.claiming())
 	if err != nil {
 		return err
 	}
@@ -166,14 +170,29 @@ func (s *taskCheckpoints) goOnWith(ctx context.Context) error {
 	return nil
 }
 
+// lookup is how the servers are asked for the checkpoints in a folder.
+type lookup func(ctx context.Context, folder string) ([]rpc.Kept, error)
+
+// claiming is the lookup by which the folder becomes this job's. Where a store has the catalogue that keeps others off, also from the
+// attempts of a server that is frozen and may have the folder still.
+func (s *taskCheckpoints) claiming() lookup {
+	if s.catalogue.from != nil {
+		return s.client.Checkpoints
+	}
+	if s.moment.Servers != nil {
+		return s.claimElsewhere
+	}
+	return s.client.ClaimCheckpoints
+}
+
 // list is the checkpoints in a folder of the servers' bucket that are named by their steps.
-func (s *taskCheckpoints) list(ctx context.Context, folder string) ([]state.Entry, error) {
-	all, err := s.listAll(ctx, folder)
+func (s *taskCheckpoints) list(ctx context.Context, folder string, by lookup) ([]state.Entry, error) {
+	all, err := s.listAll(ctx, folder, by)
 	return s.catalogue.counted(slices.DeleteFunc(all, func(e state.Entry) bool { return !e.Stepped() })), err
 }
 
-func (s *taskCheckpoints) listAll(ctx context.Context, folder string) ([]state.Entry, error) {
-	kept, err := s.client.Checkpoints(ctx, folder)
+func (s *taskCheckpoints) listAll(ctx context.Context, folder string, by lookup) ([]state.Entry, error) {
+	kept, err := by(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +243,7 @@ func (s *taskCheckpoints) last(ctx context.Context, folder string, all []state.E
 	}
 	amid := 0
 	for _, e := range slices.Backward(all) {
-		if e.Err == nil && e.Head.Moment.Tasks != p.tasks && e.Head.Moment.Step != e.Head.Moment.Steps {
+		if e.Err == nil && p.giveUp == 0 && e.Head.Moment.Tasks != p.tasks && e.Head.Moment.Step != e.Head.Moment.Steps {
 			amid++
 			continue
 		}
@@ -319,7 +338,7 @@ func (s *taskCheckpoints) save(ctx context.Context, at train.Place) error {
 
 // begin begins a checkpoint: a whole one or an increment.
 func (s *taskCheckpoints) begin(ctx context.Context, at train.Place) (err error) {
-	s.moment.Epoch, s.moment.Step, s.moment.Steps = at.Epoch, at.Step, at.Steps
+	s.moment.Epoch, s.moment.Step, s.moment.Steps, s.moment.Made = at.Epoch, at.Step, at.Steps, at.Made()
 	if s.moment.Best = ""; at.Best > 0 {
 		s.moment.Best = state.BestName(at.Best)
 	}
@@ -366,10 +385,12 @@ func (s *taskCheckpoints) goOn(ctx context.Context, wait bool) error {
 	return nil
 }
 
-// without goes on without the checkpoint that was to be written, unless it was a server or the task that is not there any more.
+// without goes on without the checkpoint that was to be written, unless it was a server or the task that is not there any more. A
+// connection that was lost may come back, with all that the server had: whether it does is for the next call to find out.
 func (s *taskCheckpoints) without(ctx context.Context, err error) error {
 	s.going = nil
 	switch {
+	case ctx.Err() == nil && errors.Is(err, rpc.ErrLost) && !errors.Is(err, rpc.ErrClosed) && s.client.Retry() > 0:
 	case ctx.Err() != nil || ps.Recoverable(err):
 		return err
 	case errors.Is(err, rpc.ErrPassed): // the next step has another moment
@@ -385,15 +406,11 @@ func (s *taskCheckpoints) without(ctx context.Context, err error) error {
 // best keeps the state of an epoch that is the best so far.
 func (s *taskCheckpoints) best(ctx context.Context, epoch int) error {
 	of := s.moment
-	of.Epoch, of.Step, of.Steps, of.Best = epoch, 0, 0, ""
+	of.Epoch, of.Step, of.Steps, of.Made, of.Best = epoch, 0, 0, 0, ""
 	moment, err := json.Marshal(of)
 	if err != nil {
 		return err
 	}
 	o := ps.CheckpointOptions{Path: path.Join(s.folder(), state.BestName(epoch)), Files: s.files, Moment: moment}
-	k, err := s.client.BeginCheckpoint(ctx, o)
-	if err != nil {
-		return err
-	}
-	return k.Wait(ctx)
+	return s.client.WriteCheckpoint(ctx, o)
 }

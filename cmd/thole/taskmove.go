@@ -86,6 +86,9 @@ func (p *plan) endLeft(ctx context.Context, net rpc.Network) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	var all sync.WaitGroup
+	if len(m.Left) == 0 {
+		return
+	}
 	for _, addr := range m.Left[len(m.Left)-1] {
 		if !slices.Contains(m.Servers, addr) {
 			all.Go(func() { _, _ = ps.Move(ctx, net, addr, rpc.Move{Job: p.name, Gone: m.Attempt}) })
@@ -321,6 +324,22 @@ func (s *taskCheckpoints) stay(ctx context.Context, why error) error {
 func (s *taskCheckpoints) withdrawn() {
 	s.say("does not move to %s: the order was withdrawn", strings.Join(s.move.Servers, ", "))
 	s.move, s.p.where.stopped = nil, time.Time{}
+}
+
+// claimElsewhere claims the folder of a job that has moved: one of the servers that it left may have it until all tasks have gone.
+func (s *taskCheckpoints) claimElsewhere(ctx context.Context, folder string) ([]rpc.Kept, error) {
+	for first := time.Now(); ; {
+		all, err := s.client.ClaimCheckpoints(ctx, folder)
+		if !errors.Is(err, rpc.ErrRefused) || time.Since(first) > takenLimit {
+			return all, err
+		}
+		s.p.endLeft(ctx, s.net)
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(lookEvery / 20):
+		}
+	}
 }
 
 // arrived says how long the training stood still, once it goes on.

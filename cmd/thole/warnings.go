@@ -65,6 +65,9 @@ func (p *plan) lower() string { return fmt.Sprintf("%.3g", p.rate/10) }
 // warnings are what is wrong with a training that came to its end, and how many parts of gradients were not finite.
 func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 	all := []string{}
+	for _, g := range r.Gone {
+		all = append(all, goneText(g))
+	}
 	try := fmt.Sprintf("the rate %g is too large: try --rate %s", p.rate, p.lower())
 	if n := len(r.Losses); n > 1 && r.Losses[n-1] > r.Losses[0] && p.load == "" && !(p.forest != nil && flat(r.Losses)) {
 		all = append(all, fmt.Sprintf("the loss rose from %.5g in the first %s to %.5g in the last; %s",

@@ -98,6 +98,10 @@ func (w *watcher) begin(p *plan) error {
 }
 
 func (w *watcher) event(ev train.Event) {
+	if len(ev.Gone)+len(ev.Back) > 0 {
+		w.changed(&ev)
+		return
+	}
 	if w.anew { // what was made before says nothing about the speed
 		w.anew, w.bar.done = false, ev.Rows
 		w.bar.restart()

@@ -57,6 +57,11 @@ goes on after a failure, so that a server may be replaced by one with another ad
 			if len(mine) > tasksLimit {
 				return usageError{fmt.Errorf("--task %q: %d tasks, want at most %d in one process", tasks, len(mine), tasksLimit)}
 			}
+			if err := j.checkAbsence(mine); err != nil {
+				return err
+			}
+			ctx, stop := j.untilTold(ctx, func(format string, args ...any) { fmt.Fprintf(e.err, format+"\n", args...) })
+			defer stop()
 			net, err := who.network()
 			if err != nil {
 				return err
@@ -78,6 +83,8 @@ goes on after a failure, so that a server may be replaced by one with another ad
 	c.Flags().StringVar(&tasks, "task", "", "tasks of this worker, like 0 or 0,2-4 (default: all)")
 	c.Flags().DurationVar(&j.wait, "wait", defaultWait, "how long to wait for the other workers to join; 0: as long as it takes")
 	c.Flags().DurationVar(&j.retry, "retry", defaultRetry, "how long to try to reach a server again when the connection is lost")
+	j.giveUpFlags(c)
+	j.leaveFlag(c)
 	c.Flags().StringVar(&j.name, "job", "job", "name of the job: the same for all its workers, and for no other job")
 	who.flags(c.Flags())
 	j.launched.flags(c)
@@ -114,6 +121,17 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 	}
 	defer w.close()
 	w.runs = j.runs
+	if p.forest != nil && p.giveUp > 0 {
+		return usageError{fmt.Errorf("--give-up %v with --algo %s, want it without: trees grow by all workers (one that is started again is "+
+			"waited for)", p.giveUp, p.algo)}
+	}
+	if p.forest != nil && tasks[0] == 0 && j.checkpoint != "" && j.store == "" { // else the launch has it
+		release, err := lock(j.checkpoint, "writes its checkpoints")
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 	if p.forest != nil {
 		p.later = func(ctx context.Context) error {
 			if err := p.look(ctx); err != nil {
@@ -121,9 +139,9 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 			}
 			return p.read(ctx, e)
 		}
-		return p.runAndTell(ctx, e, c, tasks, j.there(j.model), w)
+		return p.wayOut(p.runAndTell(ctx, e, c, tasks, j.there(j.model), w), w.bar.line)
 	}
-	if len(tasks) < p.tasks {
+	if len(tasks) < p.tasks && p.giveUp == 0 { // else others' may become its own
 		p.mine = tasks
 	}
 	if j.store != "" {
@@ -139,5 +157,5 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 	if p.moment = p.momentThere(); j.best != "" {
 		p.moment = j.there(j.best)
 	}
-	return p.runAndTell(ctx, e, c, tasks, j.there(j.model), w)
+	return p.wayOut(p.runAndTell(ctx, e, c, tasks, j.there(j.model), w), w.bar.line)
 }

@@ -131,6 +131,9 @@ func (g *Group) Ended(now time.Time, i int, x Exit) []Effect {
 		return g.end(now, Outcome{Failed: -1})
 	case v == fails:
 		return g.end(now, Outcome{Failed: i, Why: x.String()})
+	case m.Restarts >= g.Restarts && m.Optional && i != g.first():
+		g.Say(i, fmt.Sprintf("%v, after %d restarts: the others go on without it", x, m.Restarts))
+		return g.workerDone(now, i)
 	case m.Restarts >= g.Restarts && m.Restarts > 0:
 		return g.end(now, Outcome{Failed: i, Why: fmt.Sprintf("%v, after %d restarts", x, m.Restarts)})
 	case m.Restarts >= g.Restarts:

@@ -12,7 +12,7 @@ import (
 // transcripts are what happens to groups of processes, and what these ask for: a line is the time, what happens, and behind the arrow what
 // is to be done, said, and when time matters next.
 var transcripts = map[string]struct {
-	processes string // s: a server, w: a worker
+	processes string // s: a server, w: a worker, o: one that the others go on without
 	restarts  int
 	lines     string
 }{
@@ -60,6 +60,21 @@ var transcripts = map[string]struct {
 		0s     up s0         -> start w0
 		1s     end s0 kill   -> stop w0, next 6s
 		2s     end w0 130    -> next 6s, over: s0 was killed by a signal: kill, and is not to be started again`},
+	"a worker that the others go on without is killed too often": {"swoo", 1, `
+		0s     begin         -> start s0
+		0s     up s0         -> start w0, start o0, start o1
+		1s     end o0 kill   -> o0 was killed by a signal: kill after 1s, starts again in 100ms (restart 1 of at most 1), next 1.1s
+		1.1s   time          -> start o0
+		2s     end o0 kill   -> o0 was killed by a signal: kill, after 1 restarts: the others go on without it
+		2s     end o1 0      ->
+		9s     end w0 0      -> stop s0, next 14s
+		9s     end s0 0      -> next 14s, over`},
+	"one of those is the first, or fails": {"soo", 0, `
+		0s     begin         -> start s0
+		0s     up s0         -> start o0, start o1
+		1s     end o0 kill   -> stop s0, stop o1, next 6s
+		2s     end o1 1      -> next 6s
+		2s     end s0 0      -> next 6s, over: o0 was killed by a signal: kill, and is not to be started again`},
 	"a worker fails": {"sww", 3, `
 		0s     begin         -> start s0
 		0s     up s0         -> start w0, start w1
@@ -140,7 +155,7 @@ func newPlay(kinds string, restarts int) *play {
 	var all []Process
 	count := map[rune]int{}
 	for _, k := range kinds {
-		one := Process{Name: fmt.Sprintf("%c%d", k, count[k]), Kind: Worker}
+		one := Process{Name: fmt.Sprintf("%c%d", k, count[k]), Kind: Worker, Optional: k == 'o'}
 		if count[k]++; k == 's' {
 			one.Kind, one.Ready = Server, "up"
 		}

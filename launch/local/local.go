@@ -32,7 +32,9 @@ type Process struct {
 	Args    []string // of the program
 	Address string   // where it is found, for people; may be empty
 	Ready   string   // how the line of its standard output begins that says it is up; "": it is when it runs
-	Shown   bool     // its output goes to that of the supervisor, too
+	// Optional says of a worker that the others go on without it if it has been started again too often.
+	Optional bool
+	Shown    bool // its output goes to that of the supervisor, too
 }
 
 // Exit is how a process ended.

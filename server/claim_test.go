@@ -1,0 +1,64 @@
+package server_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"thole.example/blob"
+	"thole.example/ps"
+	"thole.example/rpc"
+)
+
+// TestClaimFolder: one job at a time writes checkpoints to a folder, whichever servers of the bucket it is on. The next attempt of it may,
+// and another job when it has ended.
+func TestClaimFolder(t *testing.T) {
+	dir := t.TempDir()
+	f, other := newFleet(t, "mem", 1, blob.NewDir(dir), nil), newFleet(t, "mem", 1, blob.NewDir(dir), nil)
+	ctx := t.Context()
+	dial := func(f *fleet, job string, attempt int) *ps.Client {
+		t.Helper()
+		p, err := ps.Dial(ctx, ps.Options{Network: f.net, Servers: f.servers, Job: job, Tasks: 1, Attempt: attempt})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { p.Close() })
+		return p
+	}
+	a := dial(f, "a", 1)
+	for range 2 {
+		if _, err := a.ClaimCheckpoints(ctx, "run/ck"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, of := range []*fleet{f, other} {
+		b := dial(of, "b", 0)
+		if _, err := b.ClaimCheckpoints(ctx, "run/ck"); !errors.Is(err, rpc.ErrRefused) || !strings.Contains(err.Error(), `job "a"`) {
+			t.Errorf("another job: %v, want that job a has the folder", err)
+		}
+		if _, err := b.Checkpoints(ctx, "run/ck"); err != nil {
+			t.Errorf("to look is refused: %v", err)
+		}
+		if _, err := b.ClaimCheckpoints(ctx, fmt.Sprint("run/other", i)); err != nil {
+			t.Errorf("another folder: %v", err)
+		}
+		if err := b.Leave(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+	a = dial(f, "a", 2)
+	if _, err := a.ClaimCheckpoints(ctx, "run/ck"); err != nil {
+		t.Errorf("the next attempt: %v", err)
+	}
+	if err := a.Leave(ctx); err != nil {
+		t.Fatal(err)
+	}
+	b, err := dial(other, "b", 0), rpc.ErrRefused
+	for errors.Is(err, rpc.ErrRefused) && t.Context().Err() == nil { // a job that has ended gives its folder back in the background
+		_, err = b.ClaimCheckpoints(ctx, "run/ck")
+	}
+	if err != nil {
+		t.Errorf("after its end: %v", err)
+	}
+}

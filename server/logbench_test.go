@@ -1,0 +1,126 @@
+package server_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"thole.example/blob"
+	"thole.example/matrix"
+	"thole.example/optim"
+	"thole.example/ps"
+	"thole.example/psf"
+	"thole.example/rpc/tcp"
+	"thole.example/server"
+	"thole.example/ssp"
+)
+
+// BenchmarkLog is pushes of 64 KiB with 4 or 16 of them under way to one server over TCP: without a log, with one, and with one that is not
+// synced; and the replay of what is logged.
+func BenchmarkLog(b *testing.B) {
+	for _, inFlight := range []int{4, 16} {
+		for _, how := range []string{"none", "synced", "unsynced"} {
+			b.Run(fmt.Sprintf("%s/%d", how, inFlight), func(b *testing.B) { benchLog(b, how, inFlight) })
+		}
+	}
+}
+
+func benchLog(b *testing.B, how string, inFlight int) {
+	funcs, err := psf.NewTable(psf.Funcs(), optim.Rules())
+	if err != nil {
+		b.Fatal(err)
+	}
+	dir := b.TempDir()
+	start := func() (*server.Server, *server.LogDir) {
+		s := &server.Server{Funcs: funcs, Bucket: &blob.Mem{}, LogUnsynced: how == "unsynced"}
+		if how == "none" {
+			return s, nil
+		}
+		logs, err := server.OpenLogDir(dir, "bench")
+		if err == nil {
+			s.Logs = logs
+			err = s.Recover(b.Context())
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		return s, logs
+	}
+	s, logs := start()
+	net := &tcp.Network{}
+	l, err := net.Listen(b.Context(), "127.0.0.1:0", s)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	p, err := ps.Dial(b.Context(), ps.Options{Network: net, Servers: []string{l.Addr()}, Job: "j", Tasks: 1, Bound: ssp.ASP, InFlight: inFlight})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer p.Close()
+	m := matrix.Meta{Name: "w", Rows: 1, Cols: 8192, DType: matrix.F64}
+	if err := p.Create(b.Context(), "", m); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(8 * m.Cols)
+	delta := matrix.NewDense(m.DType, m.Rect())
+	var last *ps.Future
+	for b.Loop() {
+		if err := p.Push("w", delta); err != nil {
+			b.Fatal(err)
+		}
+		last = p.StartFlush(b.Context())
+	}
+	if err := last.Wait(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	if logs == nil {
+		return
+	}
+	b.StopTimer()
+	took := replayCopy(b, dir, funcs)
+	if err := p.Leave(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	untilNone(b, logs)
+	if err := logs.Close(); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(b.N)*float64(8*m.Cols)/1e6/took.Seconds(), "replay-MB/s")
+}
+
+// replayCopy replays a copy of the logs in a folder, and tells how long it takes.
+func replayCopy(b *testing.B, dir string, funcs *psf.Table) time.Duration {
+	logs, err := server.OpenLogDir(copied(b, dir), "bench")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer logs.Close()
+	s := &server.Server{Funcs: funcs, Bucket: &blob.Mem{}, Logs: logs}
+	began := time.Now()
+	if err := s.Recover(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	took := time.Since(began)
+	untilNone(b, logs) // nobody comes back
+	return took
+}
+
+// untilNone waits until the last log is gone, in the background.
+func untilNone(b *testing.B, logs *server.LogDir) {
+	for names, err := logs.List(); len(names) > 0; names, err = logs.List() {
+		if time.Sleep(10 * time.Millisecond); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// copied is a copy of a folder.
+func copied(b *testing.B, dir string) string {
+	to := b.TempDir()
+	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+		b.Fatal(err)
+	}
+	return to
+}

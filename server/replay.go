@@ -1,0 +1,367 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"thole.example/budget"
+	"thole.example/format"
+	"thole.example/journal"
+	"thole.example/rpc"
+	"thole.example/ssp"
+	"thole.example/wire"
+)
+
+// Recover brings the jobs back whose logs are there, each as it was when the last of its changes became durable: the records are fed to
+// the same code as requests, over connections that nobody has. In the end these are gone, and every task has its grace from then on to come
+// back. A server with Logs needs it before its first request. A job whose log cannot be read, or does not make it again, is given up: its
+// tasks hear that it is not there, and the log is kept aside. The error is of a folder that cannot be listed or given another name.
+func (s *Server) Recover(ctx context.Context) error {
+	names, err := s.Logs.List()
+	if err != nil {
+		return fmt.Errorf("logs: %w", err)
+	}
+	var all []*replay
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		number, kept := strings.CutPrefix(name, keptPrefix)
+		n, err := strconv.Atoi(number)
+		if err != nil {
+			continue // not ours
+		}
+		if s.lastLog = max(s.lastLog, n); kept {
+			continue
+		}
+		r, err := s.replay(ctx, name)
+		if err != nil {
+			return fmt.Errorf("log %s: %w", name, err)
+		}
+		if r != nil {
+			all = append(all, r)
+		}
+	}
+	for _, r := range all {
+		r.disconnect()
+	}
+	return nil
+}
+
+// replay is a log that is being read.
+type replay struct {
+	s     *Server
+	j     *job
+	log   *jobLog
+	peers map[int]*rpc.Peer // by task
+	last  map[int]uint64    // change of each task
+	ends  []chan struct{}   // of their connections
+
+	name    string // of the job: there is none before somebody has joined
+	attempt int
+
+	under sync.WaitGroup // exchanges
+	mu    sync.Mutex
+	odd   error            // what went otherwise than it did
+	wrong map[change]error // updates that were refused, and of which the log has not said so yet
+
+	began          time.Time
+	records, bytes int64
+	since          int64 // bytes that partitions may have to do with
+}
+
+// nobody is the number of a task that is none.
+const nobody = -1
+
+// settleBytes is after how many bytes of records the replay waits for the partitions.
+const settleBytes = 64 << 20
+
+// errFailed is why a job is not made again that had failed.
+var errFailed = errors.New("it had failed")
+
+// replay reads a log and makes its job again; nil if there is none. The error is of a log that could not be put aside, or of ctx.
+func (s *Server) replay(ctx context.Context, name string) (*replay, error) {
+	l, err := s.openLog(name)
+	if err != nil {
+		s.logger().Error("a log cannot be read, and its job is given up", "log", name, "err", err)
+		return nil, s.keepLog(name)
+	}
+	if cut := l.log.Cut(); cut != nil {
+		s.logger().Info("the end of a log, which nobody was told of, was torn", "log", name, "cut", cut)
+	}
+	l.replays.Store(true)
+	l.loads = map[change]loadingAgain{}
+	r := &replay{s: s, log: l, peers: map[int]*rpc.Peer{}, last: map[int]uint64{}, wrong: map[change]error{}, began: time.Now()}
+	err = r.read(ctx)
+	switch {
+	case ctx.Err() != nil:
+		l.keep.Store(true) // as it is
+		if err = errors.Join(err, l.log.Close()); r.j != nil {
+			r.giveUp(err)
+		}
+		return nil, err
+	case r.j == nil && err == nil:
+		l.end(s)
+		return nil, nil
+	case err == nil && r.j.core.Tasks() == 0: // nobody was told that the job is there
+		err = fmt.Errorf("nobody has joined: %w", rpc.ErrNotFound)
+	case errors.Is(err, errFailed):
+		s.logger().Warn("a job is given up that had failed", "job", r.j.name, "log", name, "err", err)
+	case err != nil:
+		s.logger().Error("a job cannot be made again from its log, and is given up", "job", r.job(), "log", name, "err", err)
+		bad := l.aside(s)
+		if r.j != nil {
+			r.giveUp(err)
+		}
+		return nil, bad
+	default:
+		r.live()
+		return r, nil
+	}
+	r.giveUp(err)
+	return nil, nil
+}
+
+// job is the name of the job, as far as it is known.
+func (r *replay) job() string {
+	if r.j == nil {
+		return ""
+	}
+	return r.j.name
+}
+
+// read makes all that the log says.
+func (r *replay) read(ctx context.Context) (err error) {
+	position, err := r.rebase(ctx)
+	if err != nil {
+		return err
+	}
+	from, err := r.log.log.Read(position)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	said := r.began
+	for end := r.log.log.Durable(); from.Position() < end; {
+		rec, err := from.Next(ctx)
+		if err != nil {
+			return err
+		}
+		again, known := replays[rec.Kind]
+		if !known || !r.fits(rec.Kind) {
+			return fmt.Errorf("log %s: a record of kind %d at position %d: %w", r.log.name, rec.Kind, rec.Position, journal.ErrForeign)
+		}
+		if err := r.goesOn(); err != nil {
+			return err
+		}
+		if err := again(r, rec.Body); err != nil {
+			return fmt.Errorf("record %d at position %d: %w", r.records, rec.Position, err)
+		}
+		r.records++
+		r.bytes += int64(len(rec.Body))
+		if r.since += int64(len(rec.Body)); r.since > settleBytes {
+			r.settle()
+		}
+		if time.Since(said) > time.Second {
+			said = time.Now()
+			r.s.logger().Info("replaying a log", "job", r.j.name, "records", r.records, "read", format.Bytes(r.bytes),
+				"of", format.Bytes(int64(end-position)))
+		}
+	}
+	if r.j != nil {
+		r.settle()
+	}
+	return r.oddity()
+}
+
+// fits reports whether a record of the kind can come here. Of several Joins that begin a job at once one does, and the others leave
+// logs in which nobody has joined.
+func (r *replay) fits(kind uint32) bool {
+	switch {
+	case r.j != nil:
+		return kind != recordBegin
+	case r.name != "":
+		return kind == recordJoin
+	}
+	return kind == recordBegin
+}
+
+// goesOn wants the job not to have ended: nothing comes after that.
+func (r *replay) goesOn() error {
+	if r.j == nil {
+		return nil
+	}
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	if r.s.jobs[r.j.name] != r.j {
+		return fmt.Errorf("job %q has ended, and %d records were not the last: %w", r.j.name, r.records, journal.ErrForeign)
+	}
+	return nil
+}
+
+// replays is what is done for each kind of record. An error is of what cannot be made again.
+var replays = map[uint32]func(r *replay, body []byte) error{
+	recordBegin:   (*replay).begin,
+	recordJoin:    (*replay).join,
+	recordCreate:  (*replay).create,
+	recordDefine:  (*replay).define,
+	recordChange:  (*replay).change,
+	recordRefused: (*replay).refused,
+	recordRan:     (*replay).ran,
+	recordUpdate:  (*replay).update,
+	recordMake:    (*replay).makes,
+	recordLeave:   (*replay).leave,
+	recordGivenUp: (*replay).givenUp,
+	recordFailed:  (*replay).failed,
+	recordClaim:   (*replay).claim,
+}
+
+// beginning is what the first record says.
+type beginning struct {
+	Job string `json:"job"`
+}
+
+// joining is what the log has of a Join.
+type joining struct {
+	rpc.Join
+	Name string `json:"name"` // of the other side, for people
+}
+
+// exchange is one whose answer nobody hears. told is called with what came of it.
+func (r *replay) exchange(q *rpc.Request, from *rpc.Peer, told func(error)) *rpc.Exchange {
+	r.under.Add(1)
+	return rpc.NewExchange(q, from, func(_ *rpc.Exchange, a *rpc.Response, err error) {
+		a.Release()
+		told(err)
+		r.under.Done()
+	})
+}
+
+// must is told of what went well when it was in the log.
+func (r *replay) must(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil && r.odd == nil {
+		r.odd = fmt.Errorf("it went well before: %w", err)
+	}
+}
+
+func (r *replay) oddity() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.odd
+}
+
+// drain waits until the job's mailbox has done what it was given.
+func (r *replay) drain() {
+	done := make(chan struct{})
+	r.j.submit(deed(func() { close(done) }))
+	<-done
+}
+
+// settle waits until partitions have done what they were told.
+func (r *replay) settle() {
+	r.under.Wait()
+	r.drain()
+	for _, s := range (*r.j.stores.Load())[1:] {
+		for _, p := range s.partitions {
+			if p != nil {
+				p.wait(func() {})
+			}
+		}
+	}
+	r.since = 0
+}
+
+// request is the request of a record, in memory of its own, and the task that it is of.
+func (r *replay) request(body []byte) (q *rpc.Request, m *member, err error) {
+	c := wire.NewCursor(body, 0, wire.Little)
+	task, rest := int(c.I32("task")), c.U32("zeros")
+	if c.Err() != nil || rest != 0 {
+		return nil, nil, fmt.Errorf("a record of %d bytes, want a request: %w", len(body), journal.ErrForeign)
+	}
+	body = body[requestHead:]
+	memory := rpc.NewBuffer(len(body), r.s.Ledger.Force(budget.Queues, int64(len(body))))
+	copy(memory.Bytes(), body)
+	q, err = rpc.ReadRequest(memory.Bytes())
+	if err == nil {
+		m, err = r.member(task)
+	}
+	if err != nil {
+		memory.Release()
+		return nil, nil, err
+	}
+	q.Memory = memory
+	return q, m, nil
+}
+
+// member is who a task is on the connection that it has here.
+func (r *replay) member(task int) (*member, error) {
+	if task == nobody {
+		m := &member{job: r.j, task: nobody, reads: true, left: make(chan struct{})}
+		m.joined.Store(true)
+		return m, nil
+	}
+	peer := r.peers[task]
+	if peer == nil {
+		return nil, fmt.Errorf("task %d has not joined: %w", task, journal.ErrForeign)
+	}
+	return memberOf(peer), nil
+}
+
+// peer is the other side of a member's connection.
+func (r *replay) peer(m *member) *rpc.Peer {
+	if peer := r.peers[m.task]; peer != nil {
+		return peer
+	}
+	return &rpc.Peer{Name: "the log"}
+}
+
+// serve serves the request of a record, which must go well, and waits for that.
+func (r *replay) serve(body []byte, serve func(s *Server, m *member, x *rpc.Exchange)) error {
+	q, m, err := r.request(body)
+	if err != nil {
+		return err
+	}
+	serve(r.s, m, r.exchange(q, r.peer(m), r.must))
+	r.under.Wait()
+	return r.oddity()
+}
+
+// live lets the job go on where the log ends, as if the connections were there.
+func (r *replay) live() {
+	r.j.submit(deed(func() {
+		r.log.replays.Store(false)
+		for c, load := range r.log.loads { // they were under way, and nobody has heard of them
+			r.j.load(c, load.path, load.do)
+		}
+	}))
+	took := time.Since(r.began).Round(time.Millisecond)
+	r.s.logger().Info("job goes on where its log ends", "job", r.j.name, "attempt", r.j.core.Attempt(), "clock", r.j.slowest.Load(),
+		"records", r.records, "read", format.Bytes(r.bytes), "took", took)
+}
+
+// disconnect ends the connections that nobody has.
+func (r *replay) disconnect() {
+	for _, peer := range r.peers {
+		r.j.post(ssp.Gone{Conn: peer.State.(*seat).conn}, nil)
+	}
+	for _, gone := range r.ends {
+		close(gone)
+	}
+}
+
+// giveUp ends a job that cannot be made again.
+func (r *replay) giveUp(why error) {
+	r.under.Wait()
+	r.j.post(ssp.Abort{Err: fmt.Errorf("job %q: %w", r.j.name, why)}, nil)
+	r.disconnect()
+	r.j.submit(deed(func() {
+		if r.j.core.Tasks() == 0 && !r.j.ended { // nobody has joined whose leaving would end it
+			r.j.effect(ssp.End{})
+		}
+	}))
+}

@@ -1,0 +1,88 @@
+package server_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"thole.example/blob"
+	"thole.example/matrix"
+	"thole.example/ps"
+)
+
+// TestWithout: the first task has the others go on without tasks that have not joined, or are here; who is back waits for the next attempt,
+// or hears that the job has ended. A later job of the name hears of that, too.
+func TestWithout(t *testing.T) {
+	for _, network := range []string{"mem", "tcp"} {
+		t.Run(network, func(t *testing.T) {
+			f := newFleet(t, network, 2, &blob.Mem{}, nil)
+			ctx, w := t.Context(), meta("w", 1, 8, matrix.RowDense)
+			dial := func(task, attempt int) (*ps.Client, error) {
+				return ps.Dial(ctx, ps.Options{Network: f.net, Servers: f.servers, Job: "j", Task: task, Tasks: 3, Attempt: attempt,
+					Retry: time.Minute, Worker: fmt.Sprint(task), Optional: task > 0})
+			}
+			must := func(p *ps.Client, err error) *ps.Client {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { p.Close() })
+				return p
+			}
+			later := func(task, attempt int) chan error {
+				told := make(chan error, 1)
+				go func() {
+					p, err := dial(task, attempt)
+					if err == nil {
+						t.Cleanup(func() { p.Close() })
+					}
+					told <- err
+				}()
+				return told
+			}
+			a, b := must(dial(0, 1)), must(dial(1, 1))
+			if _, err := a.Attendance(ctx, 0); err == nil {
+				t.Error("the others go on without the first task")
+			}
+			now, err := a.Attendance(ctx, 1, 2)
+			if err != nil || now.Joined != 3 || len(now.Missing) > 0 || now.Ended {
+				t.Errorf("%+v, %v, want that nobody is missing any more", now, err)
+			}
+			if err := errors.Join(a.Create(ctx, "range", w), a.Push("w", ones(w)), a.SyncClock(ctx), a.Barrier(ctx)); err != nil {
+				t.Errorf("alone: %v", err)
+			}
+			if err := b.Barrier(ctx); !ps.Recoverable(err) {
+				t.Errorf("a task that was given up: %v, want that it may come in the next attempt", err)
+			}
+			b.Close()
+			back := later(1, 2)
+			for now.Waiting == 0 && err == nil {
+				now, err = a.Attendance(ctx)
+			}
+			a.Close()
+			if err := <-back; err != nil {
+				t.Errorf("who waited does not come in attempt 2: %v", err)
+			}
+			a = must(dial(0, 2))
+			if now, err = a.Attendance(ctx, 1, 2); err != nil {
+				t.Fatal(err)
+			}
+			back = later(2, 1)
+			toldLater(t, <-back, 2)
+			back = later(2, 2)
+			for now.Waiting == 0 && err == nil {
+				now, err = a.Attendance(ctx)
+			}
+			if err := a.Leave(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if _, is := errors.AsType[*ps.Ended](<-back); !is {
+				t.Error("a task that is back at the end is not told that the job has ended")
+			}
+			if now, err = must(dial(1, 1)).Attendance(ctx); err != nil || !now.Ended {
+				t.Errorf("%+v, %v, want that the job has ended before", now, err)
+			}
+		})
+	}
+}
