@@ -46,20 +46,14 @@ func (j *Job[D, R]) without(tasks []int) error {
 		}
 	}
 	for _, t := range tasks {
-		m := j.members[t]
-		if m == nil {
-			m = &member[D, R]{task: t}
-			j.members[t] = m
-		}
-		why := "was given up"
-		switch {
-		case m.over():
+		why, before := "was given up", j.members[t]
+		if before == nil || before.status == Claimed {
+			why = "did not join"
+		} else if before.over() {
 			continue
-		case m.status == Claimed:
-			m.optional, why = true, "did not join"
-			j.joined++
-			j.present++
-		case m.status == Here:
+		}
+		m := j.toLose(t)
+		if m.status == Here {
 			j.disconnect(m, why)
 			j.do(DropConn{m.conn})
 		}
