@@ -157,3 +157,6 @@ func (c *Client) Cut(ctx context.Context, lookups []matrix.Lookup) ([]matrix.Blo
 		}
 	}
 }
+
+// Reached is the slowest task's clock of the matrix, as a client of Follow has heard of it last.
+func (m *Matrix) Reached() int { return m.reached }

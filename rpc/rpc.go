@@ -46,13 +46,16 @@ const (
 	OpDirect     // a change: values of one matrix that are added to its cells at once, or with Assign replace them
 	OpCatalog    // control: the checkpoints of a folder; answers with some [Kept]
 	OpPrune      // control: removes checkpoints of a folder
+	OpMove       // control: somebody who is no task orders the job to other servers; answers with [Moved]
+	OpHeed       // control: answered when there is an order to move the job, with [Order]
+	OpMoving     // control: what the task tells that moves the job
 )
 
 // ops names the operations, for errors and logs.
 var ops = [...]string{
 	"nothing", "join", "leave", "quit", "members", "create", "pull", "push", "barrier", "get", "update", "save", "commit",
 	"abort", "load", "follow", "define", "look", "direct",
-	"catalog", "prune",
+	"catalog", "prune", "move", "heed", "moving",
 }
 
 // String is the name of the operation.

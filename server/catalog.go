@@ -33,26 +33,52 @@ func (m *member) catalogOp(x *rpc.Exchange, run func(ctx context.Context, a *rpc
 	})
 }
 
+// catalogOf is catalog for somebody who has joined no job.
+func (s *Server) catalogOf(x *rpc.Exchange) {
+	var a rpc.Catalog
+	if err := json.Unmarshal(x.Arg, &a); err != nil || a.Path == "" {
+		x.Fail(fmt.Errorf("%v: want the folder of checkpoints: %w", x.Op, rpc.ErrMalformed))
+		return
+	}
+	go x.Guard(s.logger(), func() {
+		all, err := state.List(x.Context(), s.Bucket, a.Path)
+		var r *rpc.Response
+		if err == nil {
+			r, err = catalogue(&a, all)
+		}
+		if err != nil {
+			x.Fail(err)
+			return
+		}
+		x.Answer(r)
+	})
+}
+
 // catalog lists the checkpoints of a folder.
 func (s *Server) catalog(m *member, x *rpc.Exchange) {
 	m.catalogOp(x, func(_ context.Context, a *rpc.Catalog, all []state.Entry) (*rpc.Response, error) {
-		out := make([]rpc.Kept, len(all))
-		for i := range all {
-			var err error
-			if out[i], err = kept(&all[i]); err != nil {
-				return nil, err
-			}
-		}
-		text, err := json.Marshal(out)
-		if err == nil && len(text) > rpc.CatalogLimit {
-			err = fmt.Errorf("folder %q has %d checkpoints, the list of which takes %s, want at most %s: %w (remove some)",
-				a.Path, len(all), format.Bytes(int64(len(text))), format.Bytes(rpc.CatalogLimit), rpc.ErrTooLarge)
-		}
-		if err != nil {
+		return catalogue(a, all)
+	})
+}
+
+// catalogue is the answer that lists checkpoints.
+func catalogue(a *rpc.Catalog, all []state.Entry) (*rpc.Response, error) {
+	out := make([]rpc.Kept, len(all))
+	for i := range all {
+		var err error
+		if out[i], err = kept(&all[i]); err != nil {
 			return nil, err
 		}
-		return &rpc.Response{Results: []rpc.Result{{Data: text}}}, nil
-	})
+	}
+	text, err := json.Marshal(out)
+	if err == nil && len(text) > rpc.CatalogLimit {
+		err = fmt.Errorf("folder %q has %d checkpoints, the list of which takes %s, want at most %s: %w (remove some)",
+			a.Path, len(all), format.Bytes(int64(len(text))), format.Bytes(rpc.CatalogLimit), rpc.ErrTooLarge)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &rpc.Response{Results: []rpc.Result{{Data: text}}}, nil
 }
 
 // kept is what is told of a checkpoint.
@@ -64,7 +90,7 @@ func kept(e *state.Entry) (out rpc.Kept, err error) {
 	}
 	out.ID, out.Base, out.Clock, out.Bound = e.Head.ID, basePath(e), e.Head.Clock, e.Head.Bound
 	out.Plan = e.Head.Plan
-	if e.Head.Moment != (state.Moment{}) {
+	if !e.Head.Moment.IsZero() {
 		out.Moment, err = json.Marshal(e.Head.Moment)
 	}
 	return out, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -52,7 +53,7 @@ func TestCatalog(t *testing.T) {
 			return fmt.Errorf("%v, %w, want 5 checkpoints", all, err)
 		}
 		var moment state.Moment
-		if err := json.Unmarshal(all[2].Moment, &moment); err != nil || moment != (state.Moment{Run: "r", Step: 2}) {
+		if err := json.Unmarshal(all[2].Moment, &moment); err != nil || !reflect.DeepEqual(moment, state.Moment{Run: "r", Step: 2}) {
 			t.Errorf("moment %+v, %v", moment, err)
 		}
 		if k := all[2]; k.Base != "run/1" || k.Path != "run/2" || k.Clock != 2 || k.Bound != ssp.ASP || k.ID == "" || k.Bytes == 0 || k.Err != "" {

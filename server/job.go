@@ -47,6 +47,7 @@ type job struct {
 	timer   *time.Timer
 	ended   bool
 	updates int      // that run
+	movedTo string   // path of the checkpoint from which the job goes on, on other servers
 	moments []func() // to be done when the core's state is what the partitions were told, and no update runs
 }
 
@@ -275,6 +276,9 @@ func (j *job) effect(e ssp.Effect) {
 	case ssp.Roster[*request]:
 		e.Req.end(false)
 		j.answerJSON(e.Req, j.membership(e))
+	case ssp.Ordered[*request]:
+		e.Req.end(false)
+		j.answerJSON(e.Req, rpc.Order{Servers: e.To})
 	case ssp.Later[*request]:
 		j.comeLater(e)
 	case ssp.Ended[*request]:

@@ -31,6 +31,9 @@ var needs = map[rpc.Op]access.Right{
 	rpc.OpDirect:  access.Write,
 	rpc.OpCatalog: access.Read,
 	rpc.OpPrune:   access.Write,
+	rpc.OpMove:    access.Write,
+	rpc.OpHeed:    access.Write,
+	rpc.OpMoving:  access.Write,
 }
 
 // allowed refuses what the connection's token has no right to, before anything is looked at: what is refused so tells nothing of

@@ -108,10 +108,15 @@ func (s *Server) Serve(x *rpc.Exchange) {
 	case rpc.OpFollow:
 		s.follow(x)
 		return
+	case rpc.OpMove:
+		s.order(x)
+		return
 	}
 	m := memberOf(x.From)
 	serve := ops[x.Op]
 	switch {
+	case m == nil && x.Op == rpc.OpCatalog: // whoever looks where a job is has none yet
+		s.catalogOf(x)
 	case serve == nil:
 		x.Fail(fmt.Errorf("operation %d: %w", x.Op, rpc.ErrMalformed))
 	case m == nil:
@@ -143,6 +148,8 @@ var ops = map[rpc.Op]func(s *Server, m *member, x *rpc.Exchange){
 	rpc.OpDirect:  (*Server).direct,
 	rpc.OpCatalog: (*Server).catalog,
 	rpc.OpPrune:   (*Server).prune,
+	rpc.OpHeed:    (*Server).heed,
+	rpc.OpMoving:  (*Server).moving,
 }
 
 // readerOps are what somebody can ask who is no task.

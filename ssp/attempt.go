@@ -3,6 +3,7 @@ package ssp
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // A job that goes on from checkpoints has attempts, counted from 1. In each all tasks begin anew, so a job of this package is one
@@ -39,6 +40,7 @@ func (j *Job[D, R]) turn(e *Join[R]) (to int, end bool, err error) {
 	if _, err := j.alike(e); err != nil { // a job of other people that has the same name
 		return 0, false, err
 	}
+	j.inherit(e)
 	if e.Attempt != j.attempt {
 		return max(e.Attempt, j.attempt), e.Attempt > j.attempt, nil
 	}
@@ -97,6 +99,19 @@ func (j *Job[D, R]) next(err error) {
 // nothing of it that it has not told with a clock.
 func replaceable[D any, R comparable](e *Join[R], m *member[D, R]) bool {
 	return e.Replace && m.status == Away && len(m.early) == 0 && len(m.running) == 0 && !m.altered
+}
+
+// inherit gives the process of the Join the places that another one has claimed for tasks of its, and was lost before it could take: none
+// of the others of that one is here.
+func (j *Job[D, R]) inherit(e *Join[R]) {
+	here := func(worker string) bool {
+		return slices.ContainsFunc(j.members, func(m *member[D, R]) bool { return m != nil && m.worker == worker && m.status == Here })
+	}
+	for _, t := range e.Mine {
+		if m := j.members[t]; e.Replace && e.Attempt == j.attempt && m != nil && m.status == Claimed && m.worker != e.Worker && !here(m.worker) {
+			m.worker = e.Worker
+		}
+	}
 }
 
 // replace gives the place of a member that went away to the process of the Join. What that one pushed and ended with no clock is

@@ -69,8 +69,27 @@ func (d *dice) event() ssp.Event {
 	case kind < 60:
 		return ssp.Cancel[int]{Req: d.pick(d.reqs + 1)}
 	}
+	if kind < 61 && d.pick(4) > 0 {
+		return d.moving(conn)
+	}
 	d.now += time.Duration(d.pick(64)) * 100 * time.Millisecond
 	return ssp.Deadline{}
+}
+
+// moving is what has to do with orders to move.
+func (d *dice) moving(conn int64) ssp.Event {
+	switch d.pick(8) {
+	case 0, 1:
+		return ssp.Heed[int]{Req: d.req(), Conn: conn}
+	case 2, 3:
+		return ssp.Move[int]{Req: d.req(), To: []string{"x", "y"}[d.pick(3)/2:]}
+	case 4, 5:
+		from := max(0, d.job.Slowest(0)) % 1000
+		return ssp.Rest[int]{Req: d.req(), Conn: conn, From: from, To: from + d.pick(6)}
+	case 6:
+		return ssp.Settle[int]{Req: d.req(), Conn: conn}
+	}
+	return ssp.Moved[int]{Req: d.req(), Conn: conn, Err: []error{nil, ssp.Refused}[d.pick(2)]}
 }
 
 func (d *dice) join(conn int64, task int) ssp.Event {
@@ -152,6 +171,8 @@ func (d *dice) step(e ssp.Event) {
 		case ssp.Answer[int]:
 			d.close(e.Req, !e.Again)
 		case ssp.Roster[int]:
+			d.close(e.Req, false)
+		case ssp.Ordered[int]:
 			d.close(e.Req, false)
 		case ssp.Later[int]:
 			if d.close(e.Req, false); e.Attempt == d.job.Attempt() && d.job.Failed() != nil {

@@ -26,6 +26,8 @@ type Job[D any, R comparable] struct {
 	pulls    []pull[D, R]   // that wait, in the order in which they came
 	rosters  []roster[D, R] // too
 	late     []late[R]      // Joins that wait for the next attempt
+	heeds    []heed[D, R]   // and for an order to move the job
+	order    *order[D, R]   // nil: there is none
 	refusals int            // joins that were refused
 	reason   error          // of the last one
 	failed   error
@@ -78,6 +80,16 @@ func (j *Job[D, R]) Step(now time.Duration, e Event) []Effect {
 		j.create(&e)
 	case Members[R]:
 		j.roster(&e)
+	case Heed[R]:
+		j.heed(&e)
+	case Move[R]:
+		j.move(&e)
+	case Rest[R]:
+		j.rest(&e)
+	case Settle[R]:
+		j.settle(&e)
+	case Moved[R]:
+		j.moved(&e)
 	case Leave[R]:
 		j.leave(&e)
 	case Quit[R]:
@@ -91,6 +103,7 @@ func (j *Job[D, R]) Step(now time.Duration, e Event) []Effect {
 			m.seen = j.now
 		}
 	case Cancel[R]:
+		j.withdraw(e.Req)
 		j.drop(fmt.Errorf("the caller gave up: %w", Aborted), func(req R, _ *member[D, R]) bool { return req == e.Req })
 	case GiveUp:
 		j.giveUp(e)
@@ -203,6 +216,7 @@ func (j *Job[D, R]) fail(err error) {
 			j.do(Discard[D]{s.ID, deltas})
 		}
 	}
+	j.void(err)
 	j.drop(err, func(R, *member[D, R]) bool { return true })
 }
 
@@ -215,6 +229,9 @@ func (j *Job[D, R]) drop(err error, picked func(req R, of *member[D, R]) bool) {
 		}
 		return true
 	})
+	if j.order != nil {
+		j.order.held = keep(j.order.held, func(p *pull[D, R]) bool { return !j.dropped(p.req, err, picked(p.req, p.of)) })
+	}
 	for _, s := range j.matrices {
 		if !slices.ContainsFunc(j.pulls, func(p pull[D, R]) bool { return p.needs[p.next].Matrix == s.ID }) {
 			s.watch = watch{}
@@ -222,6 +239,7 @@ func (j *Job[D, R]) drop(err error, picked func(req R, of *member[D, R]) bool) {
 	}
 	j.rosters = keep(j.rosters, func(r *roster[D, R]) bool { return !j.dropped(r.Req, err, picked(r.Req, r.of)) })
 	j.late = keep(j.late, func(l *late[R]) bool { return !j.dropped(l.req, err, picked(l.req, nil)) })
+	j.heeds = keep(j.heeds, func(h *heed[D, R]) bool { return !j.dropped(h.req, err, picked(h.req, h.of)) })
 	for _, m := range j.members {
 		if m == nil {
 			continue

@@ -177,7 +177,7 @@ func (j *Job[D, R]) fits(e *Join[R]) (plan string, err error) {
 		return "", fmt.Errorf("task %d of job %q joins over the connection of task %d: %w", e.Task, j.name, other.task, Refused)
 	}
 	for _, t := range e.Mine {
-		if m := j.members[t]; m != nil && (m.worker != e.Worker || t == e.Task) {
+		if m := j.members[t]; m != nil && (m.worker != e.Worker || t == e.Task) && !replaceable(e, m) {
 			if err := j.taken(m, e.Worker); err != nil {
 				return "", err
 			}
@@ -266,9 +266,11 @@ const goneAway = "went away before it was done"
 
 // gone lets the task of a connection that has ended come back, or gives it up.
 func (j *Job[D, R]) gone(m *member[D, R], why string) {
+	failed := j.failed != nil
+	j.parted(m, why) // a job that fails by it waits for the task, which will hear in which attempt to come
 	m.status, m.seen, m.why = Away, j.now, why
 	j.disconnect(m, "lost its connection")
-	if m.grace == 0 || j.failed != nil {
+	if m.grace == 0 || failed {
 		j.lose(m, why, Aborted)
 	} else {
 		j.expect(m)
@@ -361,6 +363,7 @@ func (j *Job[D, R]) leave(e *Leave[R]) {
 			m.task, j.name, m.last+1, Refused))
 		return
 	}
+	j.parted(m, "has left")
 	var err error
 	if j.failed == nil {
 		err = j.finish(m)
@@ -390,6 +393,7 @@ func (j *Job[D, R]) quit(e *Quit[R]) {
 	if e.Final {
 		kind = Over
 	}
+	j.parted(m, why)
 	j.disconnect(m, why)
 	if j.attempt > 0 { // it comes back with the next
 		m.optional = false

@@ -116,6 +116,16 @@ func (s *script) event(verb string, words []string) ssp.Event {
 			}
 		}
 		return m
+	case "heed":
+		return ssp.Heed[string]{Req: req, Conn: conn}
+	case "move":
+		return ssp.Move[string]{Req: req, To: slices.DeleteFunc(strings.Split(set["to"], ","), func(s string) bool { return s == "" })}
+	case "rest":
+		return ssp.Rest[string]{Req: req, Conn: conn, From: s.number(set["from"]), To: s.number(set["to"])}
+	case "settle":
+		return ssp.Settle[string]{Req: req, Conn: conn}
+	case "moved":
+		return ssp.Moved[string]{Req: req, Conn: conn, Err: wrong}
 	case "leave":
 		return ssp.Leave[string]{Req: req, Conn: conn}
 	case "quit":
@@ -317,6 +327,8 @@ func (s *script) effect(e ssp.Effect) string {
 		return fmt.Sprintf("answer %s: the job has ended", e.Req)
 	case ssp.Anew[string]:
 		return fmt.Sprintf("hand back %s for a new job", e.Req)
+	case ssp.Ordered[string]:
+		return fmt.Sprintf("answer %s: move to %s", e.Req, strings.Join(e.To, ", "))
 	case ssp.Roster[string]:
 		return fmt.Sprintf("answer %s: %d joined, missing %v, %d refused: %v%s", e.Req, e.Joined, e.Missing, e.Refusals, e.Reason, waiting(e.Waiting))
 	case ssp.Refuse[string]:

@@ -20,6 +20,7 @@ type Report struct {
 	Waits    []WaitReport   `json:"waits,omitempty"`
 	Missing  []int          `json:"missing,omitempty"` // some of the tasks that have not joined
 	All      int            `json:"all"`               // how many tasks the job has
+	Moving   *Moving        `json:"moving,omitempty"`  // an order to move to other servers
 }
 
 // TaskReport is a task that has joined.
@@ -62,7 +63,7 @@ type WaitReport struct {
 func (j *Job[D, R]) Report(now time.Duration, partitions func(req R, matrix int) []int) Report {
 	j.now = max(j.now, now)
 	r := Report{Job: j.name, Bound: j.bound.String(), Attempt: j.attempt, Joined: j.joined,
-		Finished: j.finished, All: len(j.members), Missing: j.missing()}
+		Finished: j.finished, All: len(j.members), Missing: j.missing(), Moving: j.Moving()}
 	if j.failed != nil {
 		r.Failed = j.failed.Error()
 	}
@@ -124,6 +125,9 @@ func (r Report) String() string {
 	fmt.Fprintf(&b, "job %q: %d tasks under %s, %d joined, %d finished%s\n", r.Job, r.All, r.Bound, r.Joined, r.Finished, r.attempt())
 	if r.Failed != "" {
 		fmt.Fprintf(&b, "failed: %v\n", r.Failed)
+	}
+	if r.Moving != nil {
+		fmt.Fprintln(&b, r.Moving)
 	}
 	for _, t := range r.Tasks {
 		fmt.Fprintf(&b, "task %d %v at %s, heard of %v ago, change %d; clocks:%s\n",

@@ -92,6 +92,10 @@ func (j *Job[D, R]) least(p *pull[D, R], n Need) int {
 }
 
 func (j *Job[D, R]) deliver(p *pull[D, R]) {
+	if j.resting(p.of) {
+		j.order.held = append(j.order.held, *p)
+		return
+	}
 	clock := Finished
 	for _, n := range p.needs {
 		if now := j.Slowest(n.Matrix); p.of == nil && now > n.Clock {

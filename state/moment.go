@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -21,6 +22,32 @@ type Moment struct {
 	Tasks   int    `json:"tasks,omitempty"`
 	Best    string `json:"best,omitempty"`   // name in the same folder of the checkpoint of the epoch that was best so far; "": there is none
 	Digest  string `json:"digest,omitempty"` // SHA-256 of the settings of the training, in hex
+	// Servers are the addresses of those on which the training goes on from here, if it has moved: an attempt goes there whose process was
+	// told one of the sets of servers that were Left.
+	Servers []string   `json:"servers,omitempty"`
+	Left    [][]string `json:"left,omitempty"`
+}
+
+// IsZero reports whether nothing is known.
+func (m Moment) IsZero() bool { return reflect.ValueOf(m).IsZero() }
+
+// leftLimit is how many sets of servers are remembered that a training has left.
+const leftLimit = 64
+
+// Move notes that the training goes on on other servers than those on which it is.
+func (m *Moment) Move(from, to []string) {
+	left := slices.DeleteFunc(slices.Clone(m.Left), func(s []string) bool { return slices.Equal(s, from) })
+	left = append(left, from)
+	m.Left = left[max(0, len(left)-leftLimit):]
+	m.Servers = to
+}
+
+// Elsewhere are the servers on which the training goes on that a process was told to be on others; nil: it goes on on those.
+func (m *Moment) Elsewhere(told []string) []string {
+	if slices.Equal(told, m.Servers) || !slices.ContainsFunc(m.Left, func(s []string) bool { return slices.Equal(s, told) }) {
+		return nil
+	}
+	return m.Servers
 }
 
 // Entry is a checkpoint in a folder of checkpoints.

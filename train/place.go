@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"thole.example/matrix"
 )
@@ -86,6 +85,7 @@ type place struct {
 	others       bool
 	before       int
 	clock        int
+	ahead        int // clocks that the task is ahead of the last one
 }
 
 // mark has the place of this task written with its clock.
@@ -109,6 +109,9 @@ func (p place) column() []float64 {
 	return val
 }
 
+// aheadLimit is how many clocks a task may be ahead of the last one for each step that it has made, with those between epochs.
+const aheadLimit = 16
+
 // assign has a column of placeBoard written with the task's clock.
 func (l *loop) assign(col int64, val []float64) error {
 	at := matrix.At(0, placeRows, col, col+1)
@@ -127,26 +130,28 @@ func (l *loop) agree(same bool) error {
 	return l.assign(sameColumn, val)
 }
 
-// placesOf are the places of the first task, of this one, and, where some may be gone, of all below tasks, as they were read, and whether
-// they are of this training; one that is not there has epoch 0.
-func (l *loop) placesOf(ctx context.Context, tasks int) (all map[int]place, same bool, err error) {
-	cols := slices.Compact([]int64{0, int64(l.Task)})
-	if l.Optional {
-		cols = cols[:0]
-		for t := range tasks {
-			cols = append(cols, int64(t))
-		}
+// placesOf are the places of the tasks, as they were read, and whether they are of this training; one that is not there has epoch 0.
+func (l *loop) placesOf(ctx context.Context, tasks int) (all []place, same bool, err error) {
+	cols := make([]int64, tasks, tasks+1)
+	for i := range cols {
+		cols[i] = int64(i)
 	}
 	got, err := l.s.Pull(ctx, []matrix.Lookup{{Matrix: placeBoard, Cols: append(cols, sameColumn)}})
 	if err != nil {
 		return nil, false, err
 	}
-	val := got[0].Data.Values().([]float64)
-	all = map[int]place{}
-	for i, col := range cols {
-		if all[int(col)], err = placeIn(val[i*placeRows:][:placeRows]); err != nil {
+	val, least := got[0].Data.Values().([]float64), math.MaxInt
+	all = make([]place, tasks)
+	for i := range all {
+		if all[i], err = placeIn(val[i*placeRows:][:placeRows]); err != nil {
 			return nil, false, err
 		}
+		if all[i].epoch > 0 {
+			least = min(least, all[i].clock)
+		}
+	}
+	for i := range all {
+		all[i].ahead = max(0, all[i].clock-least)
 	}
 	return all, val[len(val)-placeRows+placeSame] > 0, nil
 }
@@ -176,8 +181,8 @@ var ErrAmid = errors.New("not between two steps")
 // before only between epochs.
 func (l *loop) where(ctx context.Context) (at place, same bool, err error) {
 	all, same, err := l.placesOf(ctx, l.Tasks)
-	if n := all[0].tasks; err == nil && l.Optional && n > l.Tasks { // there were more
-		all, same, err = l.placesOf(ctx, n)
+	if err == nil && l.Optional && all[0].tasks > l.Tasks { // there were more
+		all, same, err = l.placesOf(ctx, all[0].tasks)
 	}
 	if err != nil {
 		return place{}, same, err
@@ -203,9 +208,16 @@ func (l *loop) where(ctx context.Context) (at place, same bool, err error) {
 	if own.epoch == 0 || !alike || l.rank < 0 {
 		own = first
 		own.sum, own.weights = 0, 0
+		if !alike {
+			own.ahead = 0 // they all are there
+		}
 	}
 	if l.Optional { // under ASP another place may be that of another time
-		own.epoch, own.step, own.steps, own.made = first.epoch, first.step, first.steps, first.made
+		own.epoch, own.step, own.steps, own.made, own.ahead = first.epoch, first.step, first.steps, first.made, 0
+	}
+	if own.ahead > aheadLimit*own.epoch*max(1, own.steps) {
+		return own, same, fmt.Errorf("train: task %d is in step %d of epoch %d, %d clocks ahead of the last task: the checkpoint is damaged",
+			l.Task, own.step, own.epoch, own.ahead)
 	}
 	switch {
 	case alike || own.step == 0:

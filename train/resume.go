@@ -53,6 +53,11 @@ func (l *loop) goOn(ctx context.Context, r *Report) (at place, err error) {
 	if l.Replaces {
 		return at, nil
 	}
+	for range at.ahead { // under ASP: at one clock all have made the same steps again
+		if err := l.s.Clock(ctx, 0, 0); err != nil {
+			return at, err
+		}
+	}
 	return at, l.meet(ctx) // all have read the losses before one is added
 }
 

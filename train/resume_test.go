@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -10,7 +11,10 @@ import (
 
 	"thole.example/algo"
 	"thole.example/blob"
+	"thole.example/matrix"
 	"thole.example/optim"
+	"thole.example/ps"
+	"thole.example/ssp"
 )
 
 // ruled are worlds with each update rule, dense and sparse, and a network that drops at random.
@@ -65,8 +69,9 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A training that goes on from any of its steps ends with the bits of one that was never interrupted, and tells the same: with random choices,
-// windows of a file, batches that begin again at the start, what the pace and the held-out examples have decided, and best epochs that were before.
+// A training that goes on from any of its steps ends with the bits of one that was never interrupted, and tells the same: with random
+// choices, windows of a file, batches that begin again at the start, what the pace and the held-out examples have decided, and best epochs
+// that were before.
 func TestGoesOnAtAnyStep(t *testing.T) {
 	held := set(examples(60, 9))
 	o := Options{Data: set(examples(150, 1)), Batch: 16, Seed: 3, Rate: rate(0.2), Epochs: 3}
@@ -139,5 +144,41 @@ func TestOtherTasks(t *testing.T) {
 	_, _, errs := w.job(t, o)
 	if err := errors.Join(errs...); err == nil || !strings.Contains(err.Error(), "step 5 of 10 in epoch 2 of a training of 2 tasks, and this one has 11") {
 		t.Error(err)
+	}
+}
+
+// Under ASP tasks may be at different steps in a checkpoint. They go on from there such that those who are at one clock have made the same
+// steps once more, and nobody is at the end before the others are.
+func TestTasksApart(t *testing.T) {
+	o := Options{Data: set(examples(160, 1)), Batch: 16, Seed: 3, Rate: rate(0.2), Epochs: 3}
+	w := world{servers: 2, tasks: 2, bound: ssp.ASP, bucket: &blob.Mem{}, steps: 3}
+	w.trained(t, o)
+	w.steps, w.resume, w.same, w.clocks = 0, "step3", true, make([]int, 2)
+	for _, ahead := range []float64{0, 4, 1e9} {
+		w.restored = func(ctx context.Context, c *ps.Client) error {
+			board, err := c.Matrix(placeBoard)
+			if err != nil {
+				return err
+			}
+			place, err := board.GetCols(ctx, []int64{0})
+			if err != nil {
+				return err
+			}
+			val := place.Data.Values().([]float64)
+			val[placeStep] += min(4, ahead)
+			val[placeClock] += ahead
+			at := matrix.At(0, placeRows, 1, 2)
+			return board.AssignNow(ctx, matrix.Block{At: at, Data: &matrix.Cols[float64]{Idx: []int64{1}, Val: val}}).Wait(ctx)
+		}
+		_, _, errs := w.job(t, o)
+		err := errors.Join(errs...)
+		switch {
+		case ahead > 100:
+			if err == nil || !strings.Contains(err.Error(), "clocks ahead of the last task") {
+				t.Errorf("%v ahead: %v, want that to be refused", ahead, err)
+			}
+		case err != nil || w.clocks[0] != w.clocks[1]:
+			t.Errorf("task 1 is %v steps ahead: %v, in the end tasks are at clocks %v, want the same", ahead, err, w.clocks)
+		}
 	}
 }

@@ -31,6 +31,7 @@ type recovery struct {
 	written int              // checkpoints of this process
 	resumed bool             // it has gone on from one
 	damaged map[string]error // checkpoints that cannot be used, by their paths
+	where   whereabouts      // the servers
 }
 
 // spoil says that a checkpoint cannot be used.
@@ -53,9 +54,10 @@ func taken(err error) bool {
 
 // again reports whether the next attempt may do better.
 func again(err error) bool {
+	_, moved := errors.AsType[*goneTo](err)
 	_, number := errors.AsType[*unfit](err)
 	_, away := errors.AsType[*storeError](err)
-	return ps.Recoverable(err) || errors.Is(err, errDamaged) || errors.Is(err, train.ErrAmid) ||
+	return moved || ps.Recoverable(err) || errors.Is(err, errDamaged) || errors.Is(err, train.ErrAmid) ||
 		errors.Is(err, train.ErrOthers) || number || away
 }
 
@@ -108,6 +110,9 @@ func (p *plan) attempts(ctx context.Context, c *cluster, w *watcher, run runner)
 				since = time.Time{}
 			}
 		case taken(err):
+		case p.left(err):
+			fruitless, pause = 0, firstAttemptPause
+			continue
 		case isUnfit:
 			p.first, p.attempt = number.attempt, number.attempt
 			continue
@@ -136,6 +141,10 @@ func (p *plan) attempts(ctx context.Context, c *cluster, w *watcher, run runner)
 		case !since.IsZero() && p.wait > 0 && time.Since(since) > p.wait:
 			return nil, fmt.Errorf("%w; the job did not begin again within %v (--wait is how long to wait)", err, p.wait)
 		}
+		if p.wentElsewhere(ctx, w) {
+			pause = firstAttemptPause
+			continue
+		}
 		w.again(err, p.attempt, isLater)
 		select {
 		case <-ctx.Done():
@@ -162,4 +171,13 @@ func (w *watcher) again(why error, attempt int, others bool) {
 		w.why = text
 		w.bar.line("%s", text)
 	}
+}
+
+// left reports whether the attempt ended because the job goes on on other servers, where the next one begins.
+func (p *plan) left(err error) bool {
+	_, is := errors.AsType[*goneTo](err)
+	if is {
+		p.attempt++
+	}
+	return is
 }

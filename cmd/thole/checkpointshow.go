@@ -28,6 +28,7 @@ type checkpointFinding struct {
 	Of       []checkpointMatrix `json:"matrixList"`
 	Files    []checkpointFile   `json:"files"`
 	Loose    []string           `json:"loose,omitempty"`
+	GoesOn   []string           `json:"goesOn,omitempty"` // addresses of the servers on which the training goes on, if it has moved
 	Chain    []checkpointRow    `json:"chain,omitempty"`  // what has to be read before, the oldest first
 	Broken   string             `json:"broken,omitempty"` // why these cannot be read
 }
@@ -91,7 +92,7 @@ func (f *checkpointFlags) look(ctx context.Context, k *checkpointer, e *state.En
 	h := in.Checkpoint
 	out := &checkpointFinding{
 		checkpointRow: rowOf(e), ID: h.ID, Settings: h.Moment.Digest, Plan: h.Plan, OneTime: true, Bound: boundText(h.Bound),
-		Loose: slices.Sorted(slices.Values(h.Loose)),
+		Loose: slices.Sorted(slices.Values(h.Loose)), GoesOn: h.Moment.Servers,
 	}
 	for i := range h.Matrices {
 		m, err := findMatrix(ctx, in, &h.Matrices[i])
@@ -184,6 +185,9 @@ func (c *checkpointFinding) print(f *checkpointFlags, w io.Writer, k *checkpoint
 	}
 	if c.Epoch > 0 || c.Step > 0 {
 		line("moment", "epoch %d, step %s", c.Epoch, c.where())
+	}
+	if c.GoesOn != nil {
+		line("goes on", "on %s", strings.Join(c.GoesOn, ", "))
 	}
 	if c.OneTime {
 		line("bound", "%s: of one moment, at clock %d", c.Bound, c.Clock)

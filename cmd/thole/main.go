@@ -29,7 +29,7 @@ func groups() []group {
 		{"learn", "Train and score:", []func(*env) *cobra.Command{
 			demoCommand, dataCommand, trainCommand, searchCommand, runsCommand, predictCommand, evaluateCommand, launchCommand, serverCommand,
 			workerCommand, tokenCommand,
-			statusCommand, checkpointCommand, coordinateCommand, benchCommand,
+			statusCommand, reshardCommand, checkpointCommand, coordinateCommand, benchCommand,
 		}},
 		{"look", "Look into stored models:", []func(*env) *cobra.Command{
 			inspectCommand, weightsCommand, neighborsCommand, catCommand, explainCommand, verifyCommand, diffCommand, psfCommand,

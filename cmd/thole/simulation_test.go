@@ -17,6 +17,7 @@ import (
 
 	"thole.example/blob"
 	"thole.example/optim"
+	"thole.example/ps"
 	"thole.example/psf"
 	"thole.example/rpc"
 	"thole.example/rpc/mem"
@@ -41,7 +42,7 @@ type sim struct {
 }
 
 // simCount is what happened.
-type simCount struct{ kills, blocks, attempts, replaced, checkpoints, torn, failed, stayed, behind int }
+type simCount struct{ kills, blocks, attempts, replaced, checkpoints, torn, failed, stayed, behind, moved int }
 
 func (c *simCount) add(o simCount) {
 	c.kills += o.kills
@@ -53,6 +54,7 @@ func (c *simCount) add(o simCount) {
 	c.failed += o.failed
 	c.stayed += o.stayed
 	c.behind += o.behind
+	c.moved += o.moved
 }
 
 // simServing is a server process.
@@ -409,6 +411,9 @@ func (s *sim) make(e simEvent) {
 		s.net.block(worker, "", e.lasts)
 	case simPart:
 		s.net.block(worker, server, e.lasts)
+	case simMove:
+		s.ending.Go(func() { s.move(e) })
+		return
 	case simDiskFails:
 		s.store.mu.Lock()
 		s.store.fails = time.Now().Add(e.lasts)
@@ -417,6 +422,32 @@ func (s *sim) make(e simEvent) {
 		return
 	}
 	s.count.blocks++
+}
+
+// move orders the job to other servers, by whichever of them has it, until it moves.
+func (s *sim) move(e simEvent) {
+	ctx, cancel := context.WithTimeout(context.Background(), e.lasts)
+	defer cancel()
+	var to []string
+	for _, i := range e.to {
+		to = append(to, fmt.Sprint("s", i))
+	}
+	way := &simWay{simNet: s.net, name: "operator"}
+	for all := s.drawn.addrs(); ; all = append(all[1:], all[0]) {
+		if _, err := ps.Move(ctx, way, all[0], rpc.Move{Job: "job", Servers: to}); err == nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.count.moved++
+			return
+		}
+		select {
+		case <-s.over:
+			return
+		case <-ctx.Done():
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // differences are the objects that differ.

@@ -57,6 +57,9 @@ func newSimJob(seed uint64, data string) *simJob {
 	j.every, j.network = 3+rnd.IntN(18), rnd.IntN(len(simNetworks))
 	j.settings(data, staleness)
 	for range 1 + rnd.IntN(7) {
+		if rnd.IntN(4) == 0 {
+			j.program = append(j.program, j.move(rnd))
+		}
 		j.program = append(j.program, j.event(rnd))
 	}
 	return j
@@ -85,6 +88,7 @@ type simEvent struct {
 	when           string // the disk is about to do that; "": at once
 	what           simKind
 	server, worker int
+	to             []int // servers
 	lasts          time.Duration
 }
 
@@ -97,6 +101,7 @@ const (
 	simFreezeWorker
 	simPart // a worker from a server
 	simDiskFails
+	simMove // the job is ordered to other servers, and the order withdrawn if it takes longer
 	simKinds
 )
 
@@ -106,8 +111,15 @@ func (e simEvent) String() string {
 		text += ", at the next " + e.when
 	}
 	what := [...]string{"server S is killed, and is back after", "worker W is killed, and is back after", "server S freezes for",
-		"worker W freezes for", "server S and worker W are cut off for", "the disk fails now and then for"}[e.what]
+		"worker W freezes for", "server S and worker W are cut off for", "the disk fails now and then for",
+		fmt.Sprintf("the job is to move to servers %v, within", e.to)}[e.what]
 	return fmt.Sprintf("%s: %s %v", text, strings.NewReplacer("S", fmt.Sprint(e.server), "W", fmt.Sprint(e.worker)).Replace(what), e.lasts)
+}
+
+// move draws an order, after which something may happen at once.
+func (j *simJob) move(rnd *rand.Rand) simEvent {
+	return simEvent{what: simMove, to: rnd.Perm(j.servers)[:1+rnd.IntN(j.servers)], lasts: time.Duration(1+rnd.IntN(40)) * time.Second,
+		after: time.Duration(rnd.IntN(600)) * time.Millisecond}
 }
 
 // event draws what happens next.
@@ -118,6 +130,7 @@ func (j *simJob) event(rnd *rand.Rand) simEvent {
 	}
 	e.after = upTo([]time.Duration{5 * time.Millisecond, 300 * time.Millisecond, 2 * time.Second, 20 * time.Second}[rnd.IntN(4)])
 	e.when = []string{"", "", "", "create", "write", "publish", "restore", "remove", "save"}[rnd.IntN(9)]
+	e.to = rnd.Perm(j.servers)[:1+rnd.IntN(j.servers)]
 	switch e.what {
 	case simKillServer, simKillWorker:
 		e.lasts = upTo([]time.Duration{50 * time.Millisecond, 3 * time.Second, 30 * time.Second}[rnd.IntN(3)])

@@ -72,8 +72,8 @@ func TestSimulation(t *testing.T) {
 		}
 	}
 	t.Logf("%d seeds: %+v", ran, all.total)
-	if n := all.total; ran >= 50 && (n.kills == 0 || n.replaced == 0 || n.attempts <= ran || n.behind > ran/10) {
-		t.Error("want some kills, tasks in the place of others and further attempts, and few workers that were not waited for")
+	if n := all.total; ran >= 50 && (n.kills == 0 || n.replaced == 0 || n.attempts <= ran || n.behind > ran/10 || n.moved == 0) {
+		t.Error("want some kills, moves, tasks in the place of others and further attempts, and few workers that were not waited for")
 	}
 }
 

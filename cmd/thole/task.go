@@ -25,6 +25,7 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 	if err := p.part(); err != nil {
 		return nil, err
 	}
+	c = p.find(ctx, c, w)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	reports, worker, local, agreed := make([]*train.Report, len(tasks)), rand.Text(), ps.NewLocal(), p.summary()
@@ -105,6 +106,11 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 		return nil, err
 	}
 	defer func() { p.release(ctx, client, err) }()
+	if w != nil {
+		if err := p.stillThere(ctx, client, c); err != nil {
+			return nil, err
+		}
+	}
 	model, err := p.build(p.conf)
 	if err != nil {
 		return nil, err
@@ -115,7 +121,7 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 	if w != nil {
 		events = w.event
 	}
-	kept := p.newCheckpoints(client, p.files(model), task, w)
+	kept := p.newCheckpoints(client, c.net, p.files(model), task, w)
 	if kept != nil {
 		if err := kept.enter(ctx, c); err != nil {
 			return nil, err
@@ -199,6 +205,10 @@ func (p *plan) release(ctx context.Context, client *ps.Client, err error) {
 		_ = client.Quit(err) // which the caller tells
 		return
 	case errors.Is(err, train.ErrOthers):
+		_ = client.GiveUp(err)
+		return
+	}
+	if _, moved := errors.AsType[*goneTo](err); moved {
 		_ = client.GiveUp(err)
 		return
 	}

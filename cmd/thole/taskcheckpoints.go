@@ -24,6 +24,7 @@ import (
 type taskCheckpoints struct {
 	p      *plan
 	client *ps.Client
+	net    rpc.Network
 	files  map[string][]byte // that are kept in each of them
 	say    func(format string, args ...any)
 	now    func() time.Time
@@ -37,21 +38,27 @@ type taskCheckpoints struct {
 	began  time.Time         // when the last one was, or the training,
 	step   int               // and after how many steps
 	failed bool              // it was said that one could not be written
+	orders *ps.Orders        // nil: the job cannot move
+	move   *move             // nil: it is not about to
 
 	catalogue catalogue
 }
 
 // newCheckpoints is what a task has to do with checkpoints: nothing, but for the first one. w may be nil.
-func (p *plan) newCheckpoints(client *ps.Client, files map[string][]byte, task int, w *watcher) *taskCheckpoints {
+func (p *plan) newCheckpoints(client *ps.Client, net rpc.Network, files map[string][]byte, task int, w *watcher) *taskCheckpoints {
 	if task > 0 {
 		return nil
 	}
-	s := &taskCheckpoints{p: p, client: client, files: files, say: func(string, ...any) {}, now: time.Now}
+	s := &taskCheckpoints{p: p, client: client, net: net, files: files, say: func(string, ...any) {}, now: time.Now}
 	s.moment = state.Moment{Attempt: max(1, p.attempt), Tasks: p.tasks, Digest: fmt.Sprintf("%x", sha256.Sum256(p.settings))}
 	if w != nil {
 		s.say, s.now = w.bar.line, w.env.now
 	}
 	s.began = s.now()
+	if p.moves() {
+		s.orders = client.Orders()
+		p.where.note(&s.moment)
+	}
 	return s
 }
 
@@ -305,8 +312,12 @@ func (s *taskCheckpoints) restore(ctx context.Context, folder string, e state.En
 
 // save begins a checkpoint when it is time, and goes on with the one that is being written: it is what train.Options.Save does.
 func (s *taskCheckpoints) save(ctx context.Context, at train.Place) error {
+	s.arrived()
 	due := at.Made() != s.step && (at.Last || s.p.every.due(at, s.step, s.now().Sub(s.began)))
 	if err := s.goOn(ctx, at.Last || due && s.p.every.epochs > 0); err != nil { // between epochs there is no second chance
+		return err
+	}
+	if busy, err := s.hear(ctx, at); busy || err != nil {
 		return err
 	}
 	if s.going == nil && due {

@@ -170,7 +170,8 @@ func TestPageArguments(t *testing.T) {
 		"create": rpc.Create{}, "created": rpc.Created{},
 		"save": rpc.Save{}, "increment": rpc.Save{}, "load": rpc.Load{}, "restored": rpc.Restored{},
 		"look": rpc.Look{}, "looked": rpc.Looked{}, "follow": rpc.Follow{}, "followed": rpc.Followed{}, "staged": rpc.Staged{},
-		"catalog": rpc.Catalog{}, "kept": rpc.Kept{}}
+		"catalog": rpc.Catalog{}, "kept": rpc.Kept{},
+		"move": rpc.Move{}, "moved": rpc.Moved{}, "order": rpc.Order{}, "moving": rpc.Moving{}}
 	seen := map[string]bool{}
 	blocks, _ := fences(t)
 	for _, block := range blocks {

@@ -1,0 +1,53 @@
+package rpc
+
+import "thole.example/ssp"
+
+// Move is the argument of OpMove, of somebody who is none of the job's tasks.
+type Move struct {
+	Job string `json:"job"`
+	// Servers are the addresses of those that the job is to move to, in their order; none: it is only asked how far an order is.
+	Servers []string `json:"servers,omitempty"`
+	// Gone says that the job has left this server: attempts up to this one end here. 0: nothing is said.
+	Gone int `json:"gone,omitempty"`
+}
+
+// Limits of what a Move may name.
+const (
+	MoveServers = 1 << 12 // servers
+	MoveAddress = 1 << 12 // bytes of an address
+)
+
+// Moved answers OpMove: an order when the job goes on from a checkpoint on the servers, and a question at once.
+type Moved struct {
+	Checkpoint string      `json:"checkpoint,omitempty"` // path within the servers' bucket
+	Attempt    int         `json:"attempt,omitempty"`    // that begins there; to a question, the one that runs
+	Moving     *ssp.Moving `json:"moving,omitempty"`     // to a question: the order under way, nil if there is none
+}
+
+// Order answers OpHeed.
+type Order struct {
+	Servers []string `json:"servers"`
+}
+
+// Moving is the argument of OpMoving.
+type Moving struct {
+	Step MovingStep `json:"step"`
+	// From and To are between which of their own clocks the others are to rest; the response's clock is the one that was chosen.
+	From int `json:"from,omitempty"`
+	To   int `json:"to,omitempty"`
+	// Checkpoint is where the job goes on from.
+	Checkpoint string `json:"checkpoint,omitempty"`
+	// Reason is why nothing comes of the order.
+	Reason string `json:"reason,omitempty"`
+}
+
+// MovingStep is what the task that moves a job tells of it, or asks for.
+type MovingStep string
+
+// The steps, as ssp has them.
+const (
+	MovingRest   MovingStep = "rest"
+	MovingSettle MovingStep = "settle"
+	MovingMoved  MovingStep = "moved"
+	MovingVoid   MovingStep = "void" // ssp.Moved with an error
+)

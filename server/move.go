@@ -1,0 +1,96 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"thole.example/internal/spell"
+	"thole.example/rpc"
+	"thole.example/ssp"
+)
+
+// order tells a job to move to other servers, or how far it is with that. Who asks is none of its tasks.
+func (s *Server) order(x *rpc.Exchange) {
+	var a rpc.Move
+	err := json.Unmarshal(x.Arg, &a)
+	if err == nil {
+		err = checkMove(&a)
+	}
+	if err != nil {
+		x.Fail(fmt.Errorf("move: %w: %w", rpc.ErrMalformed, err))
+		return
+	}
+	s.mu.Lock()
+	j, names := s.jobs[a.Job], slices.Sorted(maps.Keys(s.jobs))
+	s.mu.Unlock()
+	if j == nil {
+		x.Fail(fmt.Errorf("job %q: %w: nobody has joined it here, or it has ended%s", a.Job, rpc.ErrNotFound, spell.Hint(a.Job, names)))
+		return
+	}
+	q := &request{x: x}
+	if a.Servers == nil {
+		j.submit(deed(func() {
+			if at := j.core.Attempt(); at > 0 && at <= a.Gone {
+				step{j, ssp.Abort{Err: fmt.Errorf("job %q has moved from here, after attempt %d: %w", j.name, at, ssp.Aborted)}, nil}.do()
+			}
+			j.answerJSON(q, rpc.Moved{Attempt: j.core.Attempt(), Moving: j.core.Moving()})
+		}))
+		return
+	}
+	q.ready = func(ssp.Answer[*request]) {
+		j.answerJSON(q, rpc.Moved{Checkpoint: j.movedTo, Attempt: j.core.Attempt() + 1})
+	}
+	j.post(ssp.Move[*request]{Req: q, To: a.Servers}, q)
+}
+
+// checkMove tells what is wrong with an order whatever the job.
+func checkMove(a *rpc.Move) error {
+	if len(a.Servers) > rpc.MoveServers {
+		return fmt.Errorf("%d servers, want at most %d", len(a.Servers), rpc.MoveServers)
+	}
+	seen := map[string]bool{}
+	for i, addr := range a.Servers {
+		if addr == "" || len(addr) > rpc.MoveAddress || seen[addr] {
+			return fmt.Errorf("server %d of %d has address %.80q, want one of up to %d bytes that no other has", i+1, len(a.Servers), addr,
+				rpc.MoveAddress)
+		}
+		seen[addr] = true
+	}
+	return nil
+}
+
+// heed has a task wait for an order to move the job.
+func (s *Server) heed(m *member, x *rpc.Exchange) {
+	q := &request{x: x}
+	m.job.post(ssp.Heed[*request]{Req: q, Conn: m.conn}, q)
+}
+
+// moving is what the task says that moves the job.
+func (s *Server) moving(m *member, x *rpc.Exchange) {
+	var a rpc.Moving
+	if err := json.Unmarshal(x.Arg, &a); err != nil || len(a.Reason) > rpc.ReasonLimit || len(a.Checkpoint) > rpc.MoveAddress {
+		m.refuse(x, fmt.Errorf("moving: %w: want a step, a path of up to %d bytes and a reason of up to %d", rpc.ErrMalformed,
+			rpc.MoveAddress, rpc.ReasonLimit))
+		return
+	}
+	q := &request{x: x}
+	var e ssp.Event
+	switch a.Step {
+	case rpc.MovingRest:
+		e = ssp.Rest[*request]{Req: q, Conn: m.conn, From: a.From, To: a.To}
+	case rpc.MovingSettle:
+		e = ssp.Settle[*request]{Req: q, Conn: m.conn}
+	case rpc.MovingMoved:
+		m.job.submit(deed(func() { m.job.movedTo = a.Checkpoint }))
+		e = ssp.Moved[*request]{Req: q, Conn: m.conn}
+	case rpc.MovingVoid:
+		e = ssp.Moved[*request]{Req: q, Conn: m.conn, Err: errors.New(a.Reason)}
+	default:
+		m.refuse(x, fmt.Errorf("moving: step %.20q, want rest, settle, moved or void: %w", a.Step, rpc.ErrMalformed))
+		return
+	}
+	m.job.post(e, q)
+}

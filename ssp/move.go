@@ -1,0 +1,252 @@
+package ssp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A job is ordered to move to other servers. It does so between two attempts: one of its tasks writes a checkpoint from which the next one
+// goes on there. The machine of the server that is asked knows how far that is, so that whoever asked can withdraw until it is too late.
+//
+//	Heed      a task waits for an order                   answered by Ordered when there is one
+//	Move      somebody orders                             answered when the job has moved, refused when nothing comes of it
+//	Rest      the task has all others come to rest        answered with the clock at which they do
+//	Settle    from now on nobody can withdraw             refused if somebody has
+//	Moved     the checkpoint is there, or will not be     the order is over
+//
+//	what happens                  before Settle                            after it
+//	the one who ordered gives up  the order is void                        nothing
+//	the task goes away            the order is void                        the job fails: only the checkpoints tell whether it has moved
+//	another task goes away        the order is void if they were at rest   nothing
+//	the job fails                 the order is void                        the order is void
+
+// Heed says that a task can move the job, and waits for an order.
+type Heed[R any] struct {
+	Req  R
+	Conn int64
+}
+
+// Move orders the job to other servers. Who asks is none of its tasks; a Cancel of the request withdraws the order.
+type Move[R any] struct {
+	Req R
+	To  []string // addresses of the servers, in their order
+}
+
+// Rest has all other tasks come to rest, by the one that moves the job: whoever ends its own clock with the one that is chosen gets no
+// answer. That is the first from From to To which none of them has reached; if there is none it is refused as Passed.
+type Rest[R any] struct {
+	Req      R
+	Conn     int64
+	From, To int
+}
+
+// Settle says that the task which moves the job is about to do it.
+type Settle[R any] struct {
+	Req  R
+	Conn int64
+}
+
+// Moved says that the job has moved, or with an error why it does not. Those at rest go on in that case; else their attempt ends.
+type Moved[R any] struct {
+	Req  R
+	Conn int64
+	Err  error
+}
+
+// Ordered answers Heed.
+type Ordered[R any] struct {
+	Req R
+	To  []string
+}
+
+func (Heed[R]) event()     {}
+func (Move[R]) event()     {}
+func (Rest[R]) event()     {}
+func (Settle[R]) event()   {}
+func (Moved[R]) event()    {}
+func (Ordered[R]) effect() {}
+
+// heed is a task that waits for an order.
+type heed[D any, R comparable] struct {
+	req R
+	of  *member[D, R]
+}
+
+// order is one under way.
+type order[D any, R comparable] struct {
+	req     R
+	to      []string
+	by      *member[D, R] // who moves the job
+	at      int           // own clock at which the others rest; 0: they do not
+	held    []pull[D, R]  // what those are not answered
+	settled bool
+	done    bool // req is answered
+}
+
+func (j *Job[D, R]) heed(e *Heed[R]) {
+	m := j.worker(e.Conn, e.Req)
+	switch {
+	case m == nil:
+	case j.attempt == 0:
+		j.refuse(e.Req, fmt.Errorf("task %d of job %q waits for an order to move, and the job has no attempts: %w", m.task, j.name, Refused))
+	case j.order != nil && j.order.by == m:
+		j.refuse(e.Req, fmt.Errorf("task %d of job %q waits for an order to move, and has one: %w", m.task, j.name, Refused))
+	default:
+		j.heeds = append(j.heeds, heed[D, R]{e.Req, m})
+	}
+}
+
+func (j *Job[D, R]) move(e *Move[R]) {
+	switch {
+	case j.failed != nil:
+		j.refuse(e.Req, j.failed)
+	case j.order != nil:
+		j.refuse(e.Req, fmt.Errorf("job %q is about to move to %s: %w", j.name, strings.Join(j.order.to, ", "), Refused))
+	case len(e.To) == 0:
+		j.refuse(e.Req, fmt.Errorf("job %q is to move to no servers: %w", j.name, Malformed))
+	case len(j.heeds) == 0:
+		j.refuse(e.Req, fmt.Errorf("job %q cannot move: none of its tasks writes checkpoints, or it has just begun, or it is at its end: %w",
+			j.name, NotFound))
+	default:
+		h := j.heeds[0]
+		j.heeds = slices.Delete(j.heeds, 0, 1)
+		j.order = &order[D, R]{req: e.Req, to: slices.Clone(e.To), by: h.of}
+		j.do(Say{fmt.Sprintf("job %q: task %d at %s moves it to %s", j.name, h.of.task, h.of.name, strings.Join(e.To, ", "))})
+		j.do(Ordered[R]{h.req, slices.Clone(e.To)})
+	}
+}
+
+// mover is the member that a request of the one who moves the job comes from; nil if it is refused.
+func (j *Job[D, R]) mover(conn int64, req R) *member[D, R] {
+	m := j.worker(conn, req)
+	if m != nil && (j.order == nil || j.order.by != m || j.order.done) {
+		j.refuse(req, fmt.Errorf("there is no order to move job %q, for task %d: %w", j.name, m.task, NotFound))
+		return nil
+	}
+	return m
+}
+
+func (j *Job[D, R]) rest(e *Rest[R]) {
+	m := j.mover(e.Conn, e.Req)
+	if m == nil {
+		return
+	}
+	o, at := j.order, max(1, e.From)
+	for task, other := range j.members {
+		if task != m.task && (other == nil || !other.over()) {
+			at = max(at, j.ClockOf(task, 0)+1)
+		}
+	}
+	if o.at > 0 {
+		at = o.at
+	}
+	if at < e.From || at > e.To {
+		j.refuse(e.Req, fmt.Errorf("job %q is to come to rest at a clock from %d to %d, the first is %d: %w", j.name, e.From, e.To, at, Passed))
+		return
+	}
+	o.at = at
+	j.do(Answer[R]{Req: e.Req, Clock: at})
+}
+
+func (j *Job[D, R]) settle(e *Settle[R]) {
+	if j.mover(e.Conn, e.Req) != nil {
+		j.order.settled = true
+		j.answer(e.Req, false)
+	}
+}
+
+func (j *Job[D, R]) moved(e *Moved[R]) {
+	if j.mover(e.Conn, e.Req) == nil {
+		return
+	}
+	if j.answer(e.Req, false); e.Err != nil {
+		j.void(e.Err)
+		return
+	}
+	j.order.done = true
+	j.do(Answer[R]{Req: j.order.req, Clock: j.order.at})
+}
+
+// resting reports whether nothing of a member is answered any more.
+func (j *Job[D, R]) resting(m *member[D, R]) bool {
+	return j.order != nil && j.order.at > 0 && m != nil && m != j.order.by && j.ClockOf(m.task, 0) >= j.order.at
+}
+
+// void ends an order that nothing comes of; those at rest go on.
+func (j *Job[D, R]) void(why error) {
+	o := j.order
+	if j.order = nil; o == nil {
+		return
+	}
+	if !o.done {
+		j.refuse(o.req, fmt.Errorf("job %q does not move to %s: %w", j.name, strings.Join(o.to, ", "), why))
+	}
+	if j.failed != nil { // they are refused with all others
+		j.pulls = append(j.pulls, o.held...)
+		return
+	}
+	for _, p := range o.held {
+		j.await(p)
+	}
+}
+
+// withdraw is void by the one who ordered, if it is not too late.
+func (j *Job[D, R]) withdraw(req R) {
+	if o := j.order; o != nil && o.req == req && !o.settled {
+		j.void(fmt.Errorf("the order was withdrawn: %w", Aborted))
+	}
+}
+
+// parted says that a member is not connected any more.
+func (j *Job[D, R]) parted(m *member[D, R], why string) {
+	o := j.order
+	if o == nil || j.failed != nil {
+		return
+	}
+	err := fmt.Errorf("task %d at %s %s: %w", m.task, m.name, why, Aborted)
+	switch {
+	case o.by == m && o.done:
+		j.fail(fmt.Errorf("job %q moves to %s: %w", j.name, strings.Join(o.to, ", "), Aborted))
+	case o.by == m && o.settled:
+		j.fail(fmt.Errorf("job %q: it was about to move, and %w", j.name, err))
+	case o.by == m || o.at > 0 && !o.settled:
+		j.void(err)
+	}
+}
+
+// Moving is how far an order is.
+type Moving struct {
+	To      []string `json:"to"`
+	Task    int      `json:"task"`              // that moves the job
+	At      int      `json:"at,omitempty"`      // own clock at which the others come to rest; 0: they do not
+	Resting int      `json:"resting,omitempty"` // of them
+	Settled bool     `json:"settled,omitempty"` // nobody can withdraw it any more
+}
+
+// Moving is the order under way, nil if there is none.
+func (j *Job[D, R]) Moving() *Moving {
+	o := j.order
+	if o == nil {
+		return nil
+	}
+	out := &Moving{To: slices.Clone(o.to), Task: o.by.task, At: o.at, Settled: o.settled}
+	for _, m := range j.members {
+		if j.resting(m) {
+			out.Resting++
+		}
+	}
+	return out
+}
+
+// String is a sentence for people.
+func (m *Moving) String() string {
+	text := fmt.Sprintf("moves to %s, by task %d", strings.Join(m.To, ", "), m.Task)
+	if m.At > 0 {
+		text += fmt.Sprintf("; the others come to rest at clock %d, so far %d", m.At, m.Resting)
+	}
+	if m.Settled {
+		text += "; too late to withdraw"
+	}
+	return text
+}
