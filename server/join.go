@@ -198,7 +198,7 @@ func (s *Server) members(m *member, x *rpc.Exchange) {
 		m.refuse(x, fmt.Errorf("members: %w: %w", rpc.ErrMalformed, err))
 		return
 	}
-	q := &request{x: x}
+	q := &request{x: x, durable: true} // who was given up stays so
 	m.job.post(ssp.Members[*request]{Req: q, Conn: m.conn, Joined: a.Joined, Refusals: a.Refused, Without: a.Without}, q)
 }
 

@@ -218,3 +218,58 @@ func recoverAnything(t *testing.T) {
 		_ = newLogged(t, disk, bucket).Recover(t.Context()) // a replay that hangs ends the test
 	}
 }
+
+// TestRecoverWithout: tasks that the others go on without, which had joined or not, are given up also after the server was killed, with a base
+// of its log and without.
+func TestRecoverWithout(t *testing.T) {
+	for _, base := range []int64{0, 1} {
+		untilAllEnds(t, func(t *testing.T) { recoverWithout(t, base) })
+	}
+}
+
+func recoverWithout(t *testing.T, base int64) {
+	disk, net, bucket := newLogDisk(1), &mem.Network{}, &blob.Mem{}
+	start := func() rpc.Listener {
+		s := newLogged(t, disk, bucket)
+		s.LogBase = base
+		if err := s.Recover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen(t.Context(), "s", s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	l := start()
+	dial := func(task int) *ps.Client {
+		p, err := ps.Dial(t.Context(), ps.Options{Network: net, Servers: []string{"s"}, Job: "j", Task: task, Tasks: 3, Attempt: 1, Retry: time.Hour,
+			Optional: task > 0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	p, other := dial(0), dial(1)
+	defer p.Close()
+	defer other.Close()
+	w := meta("w", 1, 8, matrix.RowDense)
+	if _, err := p.Attendance(t.Context(), 1, 2); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := errors.Join(p.Create(t.Context(), "", w), p.Push("w", ones(w)), p.Clock(t.Context(), 0, 0), p.Barrier(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		_ = l.Close()
+		l = start()
+	}
+	all, err := p.Pull(t.Context(), []matrix.Lookup{{Matrix: "w"}})
+	if err != nil || all[0].Data.Values().([]float64)[7] != 3 {
+		t.Errorf("%v, %v, want 3 everywhere", all, err)
+	}
+	if err := errors.Join(p.Leave(t.Context()), l.Close()); err != nil {
+		t.Error(err)
+	}
+}

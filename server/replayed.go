@@ -218,7 +218,8 @@ func (r *replay) leave(body []byte) error {
 }
 
 func (r *replay) givenUp(body []byte) error {
-	o, _, err := r.outcome(body)
+	var o outcome // of a task that need not have joined
+	err := json.Unmarshal(body, &o)
 	if err == nil {
 		r.j.post(ssp.GiveUp{Task: o.Task, Why: o.Error}, nil)
 	}

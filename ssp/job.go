@@ -25,9 +25,9 @@ type Job[D any, R comparable] struct {
 	matrices []*series[D]   // by id; 0 is the job's own clock
 	pulls    []pull[D, R]   // that wait, in the order in which they came
 	rosters  []roster[D, R] // too
+	late     []late[R]      // Joins that wait for the next attempt
 	heeds    []heed[D, R]   // and for an order to move the job
 	order    *order[D, R]   // nil: there is none
-	late     []late[R]      // Joins that wait for the next attempt
 	refusals int            // joins that were refused
 	reason   error          // of the last one
 	failed   error
@@ -240,8 +240,8 @@ func (j *Job[D, R]) drop(err error, picked func(req R, of *member[D, R]) bool) {
 		}
 	}
 	j.rosters = keep(j.rosters, func(r *roster[D, R]) bool { return !j.dropped(r.Req, err, picked(r.Req, r.of)) })
-	j.heeds = keep(j.heeds, func(h *heed[D, R]) bool { return !j.dropped(h.req, err, picked(h.req, h.of)) })
 	j.late = keep(j.late, func(l *late[R]) bool { return !j.dropped(l.req, err, picked(l.req, nil)) })
+	j.heeds = keep(j.heeds, func(h *heed[D, R]) bool { return !j.dropped(h.req, err, picked(h.req, h.of)) })
 	for _, m := range j.members {
 		if m == nil {
 			continue

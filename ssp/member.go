@@ -305,29 +305,32 @@ func (j *Job[D, R]) lose(m *member[D, R], why string, kind Kind) {
 	}
 }
 
-// giveUp loses a task that is here or away, or has not joined.
+// giveUp loses a task that is here or away, or did not join.
 func (j *Job[D, R]) giveUp(e GiveUp) {
-	if e.Task < 0 || e.Task >= len(j.members) {
+	if e.Task < 0 || e.Task >= len(j.members) || j.members[e.Task] != nil && j.members[e.Task].over() {
 		return
 	}
-	m := j.members[e.Task]
-	if m == nil {
-		m = &member[D, R]{task: e.Task}
-		j.members[e.Task] = m
-	}
-	switch m.status {
-	case Claimed:
-		m.optional = true
-		j.joined++
-		j.present++
-	case Here:
+	m := j.toLose(e.Task)
+	if m.status == Here {
 		j.disconnect(m, e.Why)
-	case Away:
-	default:
-		return
 	}
 	j.lose(m, e.Why, Aborted)
 	j.end()
+}
+
+// toLose is the task as one that can be lost: one that has not joined counts as one that has, and is optional.
+func (j *Job[D, R]) toLose(task int) *member[D, R] {
+	m := j.members[task]
+	if m == nil {
+		m = &member[D, R]{task: task}
+		j.members[task] = m
+	}
+	if m.status == Claimed {
+		m.status, m.optional = Away, true
+		j.joined++
+		j.present++
+	}
+	return m
 }
 
 // finish ends all clocks of the task. After an error the job has failed.

@@ -76,12 +76,12 @@ type world struct {
 	same  bool // the checkpoint to go on from is of the same training
 	steps int  // from one checkpoint to the next, named "step" with how many were made; 0: there are none
 
-	restored func(ctx context.Context, c *ps.Client) error // what the first task does after it has gone back to a checkpoint; may be nil
-	clocks   []int                                         // of the tasks at the end are put there; nil: nowhere
 	optional bool                                          // tasks but the first are
 	attempt  int                                           // of the job
 	dies     map[int]int                                   // at which clocks tasks do
 	goes     int                                           // a task that is told to go; 0: none
+	restored func(ctx context.Context, c *ps.Client) error // what the first task does after it has gone back to a checkpoint; may be nil
+	clocks   []int                                         // of the tasks at the end are put there; nil: nowhere
 
 	each int // tasks that have their examples for themselves; 0: all have all
 }

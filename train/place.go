@@ -130,8 +130,8 @@ func (l *loop) agree(same bool) error {
 	return l.assign(sameColumn, val)
 }
 
-// placesOf are the places of all below tasks, as they were read, and whether they are of this training; one that is not there has epoch 0.
-func (l *loop) placesOf(ctx context.Context, tasks int) (all map[int]place, same bool, err error) {
+// placesOf are the places of the tasks, as they were read, and whether they are of this training; one that is not there has epoch 0.
+func (l *loop) placesOf(ctx context.Context, tasks int) (all []place, same bool, err error) {
 	cols := make([]int64, tasks, tasks+1)
 	for i := range cols {
 		cols[i] = int64(i)
@@ -140,12 +140,18 @@ func (l *loop) placesOf(ctx context.Context, tasks int) (all map[int]place, same
 	if err != nil {
 		return nil, false, err
 	}
-	val := got[0].Data.Values().([]float64)
-	all = map[int]place{}
-	for i, col := range cols {
-		if all[int(col)], err = placeIn(val[i*placeRows:][:placeRows]); err != nil {
+	val, least := got[0].Data.Values().([]float64), math.MaxInt
+	all = make([]place, tasks)
+	for i := range all {
+		if all[i], err = placeIn(val[i*placeRows:][:placeRows]); err != nil {
 			return nil, false, err
 		}
+		if all[i].epoch > 0 {
+			least = min(least, all[i].clock)
+		}
+	}
+	for i := range all {
+		all[i].ahead = max(0, all[i].clock-least)
 	}
 	return all, val[len(val)-placeRows+placeSame] > 0, nil
 }
@@ -168,17 +174,6 @@ func placeIn(val []float64) (p place, err error) {
 	return p, err
 }
 
-// aheadOf is how many clocks a place is ahead of the last one.
-func aheadOf(all map[int]place, at place) int {
-	least := at.clock
-	for _, p := range all {
-		if p.epoch > 0 {
-			least = min(least, p.clock)
-		}
-	}
-	return at.clock - least
-}
-
 // ErrAmid is that of a task that went away where another cannot go on in its place: the training has to go on from a checkpoint.
 var ErrAmid = errors.New("not between two steps")
 
@@ -186,8 +181,8 @@ var ErrAmid = errors.New("not between two steps")
 // before only between epochs.
 func (l *loop) where(ctx context.Context) (at place, same bool, err error) {
 	all, same, err := l.placesOf(ctx, l.Tasks)
-	if n := all[0].tasks; err == nil && l.Optional && n > l.Tasks { // there were more
-		all, same, err = l.placesOf(ctx, n)
+	if err == nil && l.Optional && all[0].tasks > l.Tasks { // there were more
+		all, same, err = l.placesOf(ctx, all[0].tasks)
 	}
 	if err != nil {
 		return place{}, same, err
@@ -205,10 +200,6 @@ func (l *loop) where(ctx context.Context) (at place, same bool, err error) {
 	if first.epoch == 0 || !same {
 		return place{}, same, nil
 	}
-	if own.ahead = aheadOf(all, own); own.ahead > aheadLimit*own.epoch*max(1, own.steps) {
-		return own, same, fmt.Errorf("train: task %d is in step %d of epoch %d, %d clocks ahead of the last task: the checkpoint is damaged",
-			l.Task, own.step, own.epoch, own.ahead)
-	}
 	alike := first.tasks == l.Tasks && first.steps == l.steps
 	if l.Optional && first.tasks > 0 {
 		l.divide(sharing(all, first), 0)
@@ -216,13 +207,17 @@ func (l *loop) where(ctx context.Context) (at place, same bool, err error) {
 	}
 	if own.epoch == 0 || !alike || l.rank < 0 {
 		own = first
-		own.sum, own.weights, own.ahead = 0, 0, aheadOf(all, first)
-	}
-	if l.Optional || !alike { // they all are there
-		own.ahead = 0
+		own.sum, own.weights = 0, 0
+		if !alike {
+			own.ahead = 0 // they all are there
+		}
 	}
 	if l.Optional { // under ASP another place may be that of another time
-		own.epoch, own.step, own.steps, own.made = first.epoch, first.step, first.steps, first.made
+		own.epoch, own.step, own.steps, own.made, own.ahead = first.epoch, first.step, first.steps, first.made, 0
+	}
+	if own.ahead > aheadLimit*own.epoch*max(1, own.steps) {
+		return own, same, fmt.Errorf("train: task %d is in step %d of epoch %d, %d clocks ahead of the last task: the checkpoint is damaged",
+			l.Task, own.step, own.epoch, own.ahead)
 	}
 	switch {
 	case alike || own.step == 0:

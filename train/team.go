@@ -63,7 +63,7 @@ func (p place) alongside(of place) bool {
 }
 
 // sharing is the tasks that share the examples with one, as far as they are known.
-func sharing(all map[int]place, of place) []int {
+func sharing(all []place, of place) []int {
 	present := slices.Repeat([]int{-1}, of.tasks)
 	for t, p := range all {
 		if p.alongside(of) {
@@ -151,7 +151,7 @@ func (l *loop) regroup(ctx context.Context, epoch int) (err error) {
 }
 
 // tellChange tells who shares no more examples, and who does again. The first task writes it down, for attempts to come.
-func (l *loop) tellChange(all map[int]place, here []int, epoch int) error {
+func (l *loop) tellChange(all []place, here []int, epoch int) error {
 	if epoch == l.before {
 		return nil
 	}
