@@ -24,6 +24,7 @@ import (
 
 // fleet is some servers with one bucket, and what is trained on them.
 type fleet struct {
+	attempt int // of jobs; 0: they have none
 	t       testing.TB
 	net     rpc.Network
 	servers []string
@@ -61,7 +62,8 @@ func (f *fleet) run(tasks int, bound ssp.Bound, do func(ctx context.Context, p *
 	for task := range tasks {
 		all.Go(func() {
 			ctx := f.t.Context()
-			p, err := ps.Dial(ctx, ps.Options{Network: f.net, Servers: f.servers, Job: "j", Task: task, Tasks: tasks, Bound: bound})
+			p, err := ps.Dial(ctx, ps.Options{Network: f.net, Servers: f.servers, Job: "j", Task: task, Tasks: tasks, Bound: bound,
+				Attempt: f.attempt})
 			if err != nil {
 				errs[task] = err
 				return

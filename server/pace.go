@@ -9,16 +9,21 @@ import (
 // time alone, and else as much as they can. That a processor is idle says little: two of them may be one core, and all share memory.
 type pace struct {
 	begun time.Time
-	least float64   // seconds that a byte took when nothing else did
-	clock int32     // of the job
-	moved time.Time // when that went on; zero: it has not yet
+	least float64       // seconds that a byte took when nothing else did
+	clock int32         // of the job
+	moved time.Time     // when that went on; zero: it has not yet
+	owed  time.Duration // rest; below 0: it was more than was owed, as others had the processors
 }
 
 const (
 	// pacePart is which part of the time of a processor snapshots take while training goes on: 1 of so many.
-	pacePart = 10
+	pacePart = 20
 	// paceSteady is for how long nobody has to train until nobody is taken to.
 	paceSteady = time.Second
+	// paceRest is how long a rest is at least, and paceMore how much more than was owed counts for later ones: where all processors are busy
+	// it takes some milliseconds to get one back.
+	paceRest = 2 * time.Millisecond
+	paceMore = 10 * time.Millisecond
 )
 
 // newPace is before all work, at a clock of the job.
@@ -39,12 +44,16 @@ func (p *pace) rest(ctx context.Context, bytes int, clock int32) {
 		return
 	}
 	worked := time.Duration(min(each, 2*p.least) * float64(bytes) * float64(time.Second))
-	t := time.NewTimer(worked * (pacePart - 1))
+	if p.owed += worked * (pacePart - 1); p.owed < paceRest {
+		return
+	}
+	t := time.NewTimer(p.owed)
 	defer t.Stop()
 	select {
 	case <-t.C:
 	case <-ctx.Done():
 	}
+	p.owed = max(p.owed-time.Since(now), -paceMore)
 }
 
 // trains reports whether the clock has gone on of late.

@@ -26,18 +26,24 @@ func TestSnapshotPace(t *testing.T) {
 			}
 		}
 		for clock := range int32(3) {
-			if took := rested(8 + clock); took != 9*time.Millisecond {
-				t.Errorf("after a millisecond of work it rests for %v, want nine", took)
+			if took := rested(8 + clock); took != 19*time.Millisecond {
+				t.Errorf("after a millisecond of work it rests for %v, want nineteen", took)
 			}
 		}
 		p.begun = p.begun.Add(-time.Hour) // it waited for a processor
 		began := time.Now()
-		if p.rest(ctx, 1000, 10); time.Since(began) != 18*time.Millisecond {
+		if p.rest(ctx, 1000, 10); time.Since(began) != 38*time.Millisecond {
 			t.Errorf("after an hour of waiting it rests for %v, want as after two milliseconds of work", time.Since(began))
 		}
 		time.Sleep(paceSteady)
 		if took := rested(10); took != 0 {
 			t.Errorf("nobody trains any more, and it rests for %v", took)
+		}
+		for range 3 { // it slept longer than it was owed, and rests less
+			p.owed -= 20 * time.Millisecond
+			if took := rested(12); took != 0 {
+				t.Errorf("after too much rest it rests for %v", took)
+			}
 		}
 		cancel()
 		if took := rested(11); took != 0 {

@@ -36,6 +36,7 @@ func BenchmarkCheckpointPause(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			f := newFleet(b, "mem", 1, blob.NewDir(b.TempDir()).Synced(), []matrix.Meta{c.m})
+			f.attempt = 1 // a job that has checkpoints
 			f.run(1, ssp.BSP, func(ctx context.Context, p *ps.Client, _ int) error {
 				g := &stepper{ctx: ctx, p: p, m: &c.m}
 				if err := g.begin(c.keys, c.zipf); err != nil {

@@ -48,9 +48,14 @@ func BenchmarkRestore(b *testing.B) {
 				b.Run(fmt.Sprintf("%s/%d/checkpoint", name, servers), func(b *testing.B) {
 					b.SetBytes(bytes)
 					for b.Loop() {
-						if err := p.Checkpoint(ctx, "c"); err != nil {
+						if err := p.Checkpoint(ctx, "new"); err != nil {
 							b.Fatal(err)
 						}
+						b.StopTimer()
+						if err := errors.Join(disk.Remove(ctx, "c"), disk.Publish(ctx, "new", "c", blob.Nothing)); err != nil {
+							b.Fatal(err)
+						}
+						b.StartTimer()
 					}
 				})
 				b.Run(fmt.Sprintf("%s/%d/restore", name, servers), func(b *testing.B) {
