@@ -45,23 +45,26 @@ func BenchmarkRestore(b *testing.B) {
 					return err
 				}
 				const bytes = columns * width * 4 * 2
+				n := 0
+				path := func() string { return fmt.Sprint("c", n) }
 				b.Run(fmt.Sprintf("%s/%d/checkpoint", name, servers), func(b *testing.B) {
 					b.SetBytes(bytes)
 					for b.Loop() {
-						if err := p.Checkpoint(ctx, "new"); err != nil {
-							b.Fatal(err)
-						}
 						b.StopTimer()
-						if err := errors.Join(disk.Remove(ctx, "c"), disk.Publish(ctx, "new", "c", blob.Nothing)); err != nil {
+						if err := disk.Remove(ctx, path()); err != nil {
 							b.Fatal(err)
 						}
+						n++
 						b.StartTimer()
+						if err := p.Checkpoint(ctx, path()); err != nil {
+							b.Fatal(err)
+						}
 					}
 				})
 				b.Run(fmt.Sprintf("%s/%d/restore", name, servers), func(b *testing.B) {
 					b.SetBytes(bytes)
 					for b.Loop() {
-						if _, err := p.Restore(ctx, "c"); err != nil {
+						if _, err := p.Restore(ctx, path()); err != nil {
 							b.Fatal(err)
 						}
 					}
