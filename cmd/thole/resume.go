@@ -103,10 +103,10 @@ func (e every) due(at train.Place, last int, since time.Duration) bool {
 
 // checkLasting checks what the user said of states.
 func (j *job) checkLasting() (err error) {
+	if j.checkpoint == "" && (j.resume == resumeAuto || j.resume == resumeNever) {
+		return fmt.Errorf("--resume %s without --checkpoint, want both: it says what becomes of the checkpoints there", j.resume)
+	}
 	if j.resume == resumeAuto {
-		if j.checkpoint == "" {
-			return fmt.Errorf("--resume %s without --checkpoint, want both: it goes on from the last checkpoint there", resumeAuto)
-		}
 		j.resume = ""
 	}
 	if j.every, err = parseEvery(j.everyText); err != nil {
@@ -118,7 +118,9 @@ func (j *job) checkLasting() (err error) {
 			j.checkpoint, j.model)
 	case j.checkpoint == "" && j.everyText != "":
 		return fmt.Errorf("--checkpoint-every %s without --checkpoint, want the folder where checkpoints are written", j.everyText)
-	case j.checkpoint != "" && j.keepCheckpoints < 1:
+	case j.checkpoint == "" && j.keepCheckpoints != usualKept:
+		return fmt.Errorf("--keep %d without --checkpoint, want the folder where checkpoints are written", j.keepCheckpoints)
+	case j.keepCheckpoints < 1:
 		return fmt.Errorf("--keep %d, want 1 checkpoint or more", j.keepCheckpoints)
 	case j.resumes() && j.load+j.loadState != "" && !j.byTrees():
 		return fmt.Errorf("--resume and --load, want one of them: a checkpoint has the weights, too")
@@ -208,6 +210,12 @@ func checkFolder(ctx context.Context, path string) error {
 	}
 	if _, err := state.Open(ctx, blob.Files{}, inBucket(path)); err == nil {
 		return fmt.Errorf("--checkpoint %s is a checkpoint itself, want a folder for some (--resume %[1]s goes on from it)", path)
+	}
+	if len(checkpointsIn(inBucket(path))) > 0 {
+		return nil
+	}
+	if c, _, err := codecs().Detect(ctx, blob.Files{}, inBucket(path)); err == nil {
+		return fmt.Errorf("--checkpoint %s is a model (%s), want a folder of its own", path, c.Info().Name)
 	}
 	return nil
 }
