@@ -46,6 +46,8 @@ func (c *claiming) check(listen string) error {
 		return usageError{errors.New("--role, --cluster, --advertise or --lease without --coordinate, want the URL of a store")}
 	case c.url == "":
 		return nil
+	case c.number == noRole:
+		return usageError{fmt.Errorf("--coordinate without --role, want which server this is: 0 to %d", coord.ServerLimit-1)}
 	case c.number < 0 || c.number >= coord.ServerLimit:
 		return usageError{fmt.Errorf("--role %d with --coordinate, want which server this is: 0 to %d", c.number, coord.ServerLimit-1)}
 	case c.lease < coord.LeaseMin || c.lease > coord.LeaseMax:
