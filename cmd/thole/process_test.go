@@ -47,6 +47,15 @@ func newProcess(t *testing.T, dir string, args ...string) *process {
 	return p
 }
 
+// mustRun runs a process that has to succeed.
+func mustRun(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	p := newProcess(t, dir, args...)
+	if err := p.Run(); err != nil {
+		t.Fatalf("%v: %v: %s%s", args, err, &p.out, &p.err)
+	}
+}
+
 // lines are what a process prints while it runs.
 type lines struct{ *bufio.Scanner }
 
@@ -171,7 +180,7 @@ func sameFiles(t *testing.T, one, two string) {
 			return err
 		}
 		if got, err := os.ReadFile(filepath.Join(two, name)); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s of %s differs from that of one process: %v", name, two, err)
+			t.Errorf("%s of %s differs from that of %s: %v", name, two, one, err)
 		}
 		files++
 		return nil
