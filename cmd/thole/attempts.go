@@ -91,93 +91,138 @@ func (p *plan) attempts(ctx context.Context, c *cluster, w *watcher, run runner)
 		return nil, err
 	}
 	p.attempt = p.first
-	var since time.Time // when attempts began to fail before all tasks had joined
-	pause := firstAttemptPause
-	for fruitless := 1; ; fruitless++ {
+	f := failures{pause: firstAttemptPause}
+	for {
 		written := p.written
 		p.met, w.anew = false, true
 		report, err := p.once(ctx, c, w, run)
-		later, isLater := errors.AsType[*ps.LaterAttempt](err)
-		number, isUnfit := errors.AsType[*unfit](err)
-		switch {
-		case ctx.Err() != nil && (p.written > 0 || p.resumed) && p.forest == nil: // trees say it themselves
-			w.bar.line("%s: the same command goes on from the last checkpoint there", p.checkpoint)
-			return report, err
-		case err == nil || ctx.Err() != nil:
-			return report, err
-		case isLater:
-			if p.attempt = later.Attempt; p.giveUp > 0 { // it may have waited for that
-				since = time.Time{}
+		if err == nil {
+			return report, nil
+		}
+		if ctx.Err() != nil {
+			if (p.written > 0 || p.resumed) && p.forest == nil { // trees say it themselves
+				w.bar.line("%s: the same command goes on from the last checkpoint there", p.checkpoint)
 			}
-		case taken(err):
-		case p.left(err):
-			fruitless, pause = 0, firstAttemptPause
-			continue
-		case isUnfit:
-			p.first, p.attempt = number.attempt, number.attempt
-			continue
-		case again(err):
-			p.attempt++
-		default:
+			return report, err
+		}
+		next, kind := p.next(err)
+		if kind == endHopeless {
 			return nil, err
 		}
-		switch {
-		case p.written > written:
-			fruitless = 0
-		case !p.met: // --wait says how long that may go on
-			fruitless--
+		if p.attempt = next; kind == endOutnumbered {
+			p.first = next
+			continue
 		}
-		switch {
-		case p.met:
-			since, pause = time.Time{}, firstAttemptPause
-		case since.IsZero():
-			since = time.Now()
+		if kind == endMoved {
+			f.fruitless, f.pause = 0, firstAttemptPause
+			continue
 		}
-		switch {
-		case fruitless >= fruitlessLimit:
-			return nil, fmt.Errorf("%w; %d attempts in a row ended without a new checkpoint", err, fruitless)
-		case !since.IsZero() && taken(err) && time.Since(since) > takenLimit:
+		if err := f.add(p, err, p.written > written); err != nil {
 			return nil, err
-		case !since.IsZero() && p.wait > 0 && time.Since(since) > p.wait:
-			return nil, fmt.Errorf("%w; the job did not begin again within %v (--wait is how long to wait)", err, p.wait)
 		}
 		if p.wentElsewhere(ctx, w) {
-			pause = firstAttemptPause
+			f.pause = firstAttemptPause
 			continue
 		}
-		w.again(err, p.attempt, isLater)
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(pause):
+		w.again(err, p.attempt)
+		if err := f.rest(ctx); err != nil {
+			return nil, err
 		}
-		pause = min(2*pause, lastAttemptPause)
 	}
 }
 
+// ending is how an attempt can end before the training does.
+type ending int
+
+const (
+	endHopeless    ending = iota // another attempt would end so, too
+	endFailed                    // for something that may be over by the next one
+	endMoved                     // nothing has failed: the job goes on on other servers
+	endOutnumbered               // before it began: there were attempts with higher numbers
+)
+
+// next is the number of the attempt after one that ended with an error.
+func (p *plan) next(err error) (attempt int, how ending) {
+	if later, ok := errors.AsType[*ps.LaterAttempt](err); ok {
+		return later.Attempt, endFailed
+	}
+	if number, ok := errors.AsType[*unfit](err); ok {
+		return number.attempt, endOutnumbered
+	}
+	_, gone := errors.AsType[*goneTo](err)
+	switch {
+	case taken(err): // by a process that may have ended
+		return p.attempt, endFailed
+	case gone:
+		return p.attempt + 1, endMoved
+	case again(err):
+		return p.attempt + 1, endFailed
+	}
+	return p.attempt, endHopeless
+}
+
+// failures are the attempts of a process that failed.
+type failures struct {
+	fruitless int           // in a row, without a new checkpoint, though all tasks had joined
+	since     time.Time     // when they began to fail before all tasks had joined; zero: the last one did not
+	pause     time.Duration // before the next attempt
+}
+
+// add counts an attempt that failed with why, in which this process has written a checkpoint or not. The error is that it was the last one.
+func (f *failures) add(p *plan, why error, wrote bool) error {
+	if _, later := errors.AsType[*ps.LaterAttempt](why); later && p.giveUp > 0 { // it may have waited for that
+		f.since = time.Time{}
+	}
+	switch {
+	case wrote:
+		f.fruitless = 0
+	case p.met: // before, --wait says how long that may go on
+		f.fruitless++
+	}
+	switch {
+	case p.met:
+		f.since, f.pause = time.Time{}, firstAttemptPause
+	case f.since.IsZero():
+		f.since = time.Now()
+	}
+	switch {
+	case f.fruitless >= fruitlessLimit:
+		return fmt.Errorf("%w; %d attempts in a row ended without a new checkpoint", why, f.fruitless)
+	case f.since.IsZero():
+		return nil
+	case taken(why) && time.Since(f.since) > takenLimit:
+		return why
+	case p.wait > 0 && time.Since(f.since) > p.wait:
+		return fmt.Errorf("%w; the job did not begin again within %v (--wait is how long to wait)", why, p.wait)
+	}
+	return nil
+}
+
+// rest lets the pause go by, and makes the next one longer.
+func (f *failures) rest(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(f.pause):
+	}
+	f.pause = min(2*f.pause, lastAttemptPause)
+	return nil
+}
+
 // again says that a process begins another attempt: why, unless others have begun it, or it was said before.
-func (w *watcher) again(why error, attempt int, others bool) {
+func (w *watcher) again(why error, attempt int) {
 	text := fmt.Sprintf("%v; goes back to the last checkpoint", why)
-	if errors.Is(why, train.ErrOthers) {
-		text = fmt.Sprintf("%v: attempt %d of the job begins", why, attempt)
-	}
-	if taken(why) {
-		text = fmt.Sprintf("%v; waits for %v whether it has ended", why, takenLimit)
-	}
-	if others {
+	_, later := errors.AsType[*ps.LaterAttempt](why)
+	switch {
+	case later:
 		text = fmt.Sprintf("attempt %d of the job has begun; goes back to the last checkpoint", attempt)
+	case taken(why):
+		text = fmt.Sprintf("%v; waits for %v whether it has ended", why, takenLimit)
+	case errors.Is(why, train.ErrOthers):
+		text = fmt.Sprintf("%v: attempt %d of the job begins", why, attempt)
 	}
 	if text != w.why {
 		w.why = text
 		w.bar.line("%s", text)
 	}
-}
-
-// left reports whether the attempt ended because the job goes on on other servers, where the next one begins.
-func (p *plan) left(err error) bool {
-	_, is := errors.AsType[*goneTo](err)
-	if is {
-		p.attempt++
-	}
-	return is
 }

@@ -49,3 +49,31 @@ func TestPatience(t *testing.T) {
 		})
 	}
 }
+
+// A training that comes to its end says nothing of how to go on, also if it is interrupted just then; one that does not says it.
+func TestInterruptedAtTheEnd(t *testing.T) {
+	for _, c := range []struct {
+		report *train.Report
+		err    error
+		says   bool
+	}{
+		{&train.Report{}, nil, false},
+		{nil, context.Canceled, true},
+	} {
+		var said strings.Builder
+		w, err := newWatcher(t.Context(), &env{err: &said}, "", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &plan{job: &job{lasting: lasting{checkpoint: "ck"}}}
+		ctx, cancel := context.WithCancel(t.Context())
+		report, err := p.attempts(ctx, &cluster{}, w, func(context.Context) (*train.Report, error) {
+			p.written++
+			cancel()
+			return c.report, c.err
+		})
+		if report != c.report || !errors.Is(err, c.err) || strings.Contains(said.String(), "goes on from the last checkpoint") != c.says {
+			t.Errorf("it ends with %v, and says %q", err, said.String())
+		}
+	}
+}

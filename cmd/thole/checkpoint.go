@@ -149,7 +149,7 @@ func names(all []state.Entry) (out []string) {
 // none says what is there instead of a checkpoint.
 func (f *checkpointFlags) none(ctx context.Context, at string) error {
 	if all, err := listTreeCheckpoints(ctx, at); err == nil && len(all) > 0 {
-		last := path.Join(at, seriesName(all[len(all)-1]))
+		last := path.Join(at, state.StepName(int64(all[len(all)-1])))
 		return fmt.Errorf("%s: checkpoints of trees, which are models, want that of a network; thole inspect, predict, diff and convert take %s",
 			at, last)
 	}

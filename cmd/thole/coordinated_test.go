@@ -16,16 +16,9 @@ import (
 // nothing happened to.
 func TestStandby(t *testing.T) {
 	dir := t.TempDir()
-	run := func(args ...string) {
-		t.Helper()
-		p := newProcess(t, dir, args...)
-		if err := p.Run(); err != nil {
-			t.Fatalf("%v: %v: %s%s", args, err, &p.out, &p.err)
-		}
-	}
-	run("data", "clicks", "--preset", "criteo", "--rows", "4000", "--out", "clicks.ffm")
+	mustRun(t, dir, "data", "clicks", "--preset", "criteo", "--rows", "4000", "--out", "clicks.ffm")
 	settings := []string{"--algo", "fm", "--data", "clicks.ffm", "--epochs", "40", "--batch", "32"}
-	run(append([]string{"train", "--tasks", "2", "--model", "alone"}, settings...)...)
+	mustRun(t, dir, append([]string{"train", "--tasks", "2", "--model", "alone"}, settings...)...)
 	settings = append(settings, "--checkpoint-every", "50")
 	c := &cast{t: t, dir: dir, roles: true, servers: make([]*process, 2), workers: make([]*process, 2)}
 	c.settings = append(settings, "--model", "kept", "--checkpoint", "ck")
@@ -64,7 +57,7 @@ func TestStandby(t *testing.T) {
 	if err := os.Rename(roles, roles+".away"); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(roleLease)
+	time.Sleep(roleLease) // it is away for longer than servers may go on without it
 	if err := os.Rename(roles+".away", roles); err != nil {
 		t.Fatal(err)
 	}
@@ -73,9 +66,9 @@ func TestStandby(t *testing.T) {
 	if err := other.Wait(); err != nil {
 		t.Errorf("the other job: %v: %s", err, &other.err)
 	}
-	run("diff", "alone", "kept")
-	run("train", "--tasks", "1", "--model", "alone1", "--algo", "fm", "--data", "clicks.ffm", "--epochs", "40", "--batch", "32")
-	run("diff", "alone1", "other")
+	mustRun(t, dir, "diff", "alone", "kept")
+	mustRun(t, dir, "train", "--tasks", "1", "--model", "alone1", "--algo", "fm", "--data", "clicks.ffm", "--epochs", "40", "--batch", "32")
+	mustRun(t, dir, "diff", "alone1", "other")
 	status := newProcess(t, dir, "status", "--coordinate", "dir:roles")
 	if err := status.Run(); err != nil {
 		t.Error(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -118,7 +119,7 @@ func (p *plan) momentHere() (remove func(), err error) {
 	if p.patience == 0 || p.checkpoint != "" { // it is among the checkpoints
 		return func() {}, nil
 	}
-	dir, remove, err := momentFolder()
+	dir, remove, err := momentFolder(os.TempDir())
 	if err != nil {
 		return nil, err
 	}

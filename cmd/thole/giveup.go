@@ -20,12 +20,12 @@ import (
 	"thole.example/train"
 )
 
-// absence is the flags that say what becomes of workers that stay away, or are told to go.
+// absence is the flags that say what becomes of workers that stay away, or are asked to end.
 type absence struct {
 	giveUp time.Duration // 0: the job does not go on without them
 	leave  bool
 
-	going   *atomic.Bool // to go; nil: nobody can
+	going   *atomic.Bool // this worker was asked to end; nil: nobody can
 	awaited int          // tasks of the next attempt, as far as the first one knows; 0: it does not
 }
 
@@ -78,7 +78,7 @@ func (p *plan) others(client *ps.Client) func(context.Context) (bool, error) {
 	}
 }
 
-// leaves tells whether this worker is told to go.
+// leaves reports whether this worker was asked to end; nil: nobody can ask it.
 func (p *plan) leaves() func() bool {
 	if p.going == nil {
 		return nil
@@ -86,8 +86,8 @@ func (p *plan) leaves() func() bool {
 	return p.going.Load
 }
 
-// untilTold is a context for a worker that leaves when it is asked to end, which ends when it is asked once more, or by Ctrl-C.
-func (a *absence) untilTold(ctx context.Context, say func(format string, args ...any)) (context.Context, func()) {
+// untilAsked is a context for a worker that leaves when it is asked to end, which ends when it is asked once more, or by Ctrl-C.
+func (a *absence) untilAsked(ctx context.Context, say func(format string, args ...any)) (context.Context, func()) {
 	if !a.leave {
 		return ctx, func() {}
 	}

@@ -38,8 +38,7 @@ func lock(path, does string) (release func(), err error) {
 			f.Close()
 			return func() { removeEmpty(made) }, os.Remove(name)
 		}
-		mine, err := f.Stat()
-		if now, nerr := os.Stat(name); err == nil && nerr == nil && os.SameFile(mine, now) {
+		if hasPath(f, name) {
 			return func() { os.Remove(name); f.Close(); removeEmpty(made) }, nil
 		}
 		f.Close() // whoever had it has removed it
@@ -48,3 +47,10 @@ func lock(path, does string) (release func(), err error) {
 
 // lockTries is how often the folder of a lock is made again that somebody else has removed.
 const lockTries = 100
+
+// hasPath reports whether the open file, or folder, still has the path: nobody has removed it, or put another one there.
+func hasPath(f *os.File, path string) bool {
+	mine, err := f.Stat()
+	now, nerr := os.Stat(path)
+	return err == nil && nerr == nil && os.SameFile(mine, now)
+}

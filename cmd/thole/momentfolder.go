@@ -10,12 +10,11 @@ import (
 // momentPrefix begins the names of folders in which a process keeps its best epoch.
 const momentPrefix = "thole-best."
 
-// momentFolder makes a folder of this process in the system's one for temporary files, until remove is called. Those of processes that were
-// killed go.
-func momentFolder() (dir string, remove func(), err error) {
-	sweepMoments(os.TempDir())
+// momentFolder makes a folder of this process in one for temporary files, until remove is called. Those of processes that were killed go.
+func momentFolder(in string) (dir string, remove func(), err error) {
+	sweepMoments(in)
 	for {
-		if dir, err = os.MkdirTemp("", momentPrefix); err == nil {
+		if dir, err = os.MkdirTemp(in, momentPrefix); err == nil {
 			dir, err = filepath.Abs(dir)
 		}
 		if err != nil {
@@ -28,7 +27,7 @@ func momentFolder() (dir string, remove func(), err error) {
 		if err != nil {
 			return "", nil, err
 		}
-		if err := filelock.Shared(f); err != nil || stillThere(f, dir) {
+		if err := filelock.Shared(f); err != nil || hasPath(f, dir) {
 			return dir, func() { os.RemoveAll(dir); f.Close() }, nil
 		}
 		f.Close()
@@ -43,16 +42,9 @@ func sweepMoments(folder string) {
 		if err != nil {
 			continue
 		}
-		if info, err := f.Stat(); err == nil && info.IsDir() && filelock.Alone(f) == nil && stillThere(f, dir) {
+		if info, err := f.Stat(); err == nil && info.IsDir() && filelock.Alone(f) == nil && hasPath(f, dir) {
 			_ = os.RemoveAll(dir) // what cannot be removed stays
 		}
 		f.Close()
 	}
-}
-
-// stillThere reports whether the open file has the path.
-func stillThere(f *os.File, path string) bool {
-	mine, err := f.Stat()
-	now, nerr := os.Stat(path)
-	return err == nil && nerr == nil && os.SameFile(mine, now)
 }

@@ -47,6 +47,15 @@ func newProcess(t *testing.T, dir string, args ...string) *process {
 	return p
 }
 
+// mustRun runs a process that has to succeed.
+func mustRun(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	p := newProcess(t, dir, args...)
+	if err := p.Run(); err != nil {
+		t.Fatalf("%v: %v: %s%s", args, err, &p.out, &p.err)
+	}
+}
+
 // lines are what a process prints while it runs.
 type lines struct{ *bufio.Scanner }
 
@@ -157,28 +166,28 @@ func TestProcesses(t *testing.T) {
 // sameFiles compares what two trainings saved, but for the jobs' files, which say how many servers there were.
 func sameFiles(t *testing.T, one, two string) {
 	t.Helper()
-	files := 0
-	err := filepath.WalkDir(one, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() == "job.yaml" {
-			return err
-		}
-		name, err := filepath.Rel(one, path)
-		if err != nil {
-			return err
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if got, err := os.ReadFile(filepath.Join(two, name)); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s of %s differs from that of one process: %v", name, two, err)
-		}
-		files++
-		return nil
-	})
-	if err != nil || files == 0 {
-		t.Errorf("%s: %d files, %v", one, files, err)
+	want := filesIn(t, one)
+	if names := differences(filesIn(t, two), want); len(names) > 0 || len(want) == 0 {
+		t.Errorf("of %d files of %s those of %s differ in %q", len(want), one, two, names)
 	}
+}
+
+// filesIn is what is in the files of a model, but for that of the job, by their names.
+func filesIn(t *testing.T, model string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(model, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == jobFileName {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all[strings.TrimPrefix(path, model)] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return all
 }
 
 // TestServerDies kills a server in the middle of a job: the worker must say which one, and end.

@@ -149,16 +149,9 @@ func (c *cast) end() {
 // Whoever is killed, and started again with the same command line, a job that writes checkpoints ends with the bits of one that nothing happened to.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
-	run := func(args ...string) {
-		t.Helper()
-		p := newProcess(t, dir, args...)
-		if err := p.Run(); err != nil {
-			t.Fatalf("%v: %v: %s", args, err, &p.err)
-		}
-	}
-	run("data", "clicks", "--preset", "criteo", "--rows", "4000", "--out", "clicks.ffm")
+	mustRun(t, dir, "data", "clicks", "--preset", "criteo", "--rows", "4000", "--out", "clicks.ffm")
 	settings := []string{"--algo", "fm", "--data", "clicks.ffm", "--epochs", "12", "--batch", "32", "--holdout", "0.1", "--early-stop", "12"}
-	run(append([]string{"train", "--tasks", "3", "--model", "alone"}, settings...)...)
+	mustRun(t, dir, append([]string{"train", "--tasks", "3", "--model", "alone"}, settings...)...)
 	settings = append(settings, "--model", "kept", "--checkpoint", "ck", "--checkpoint-every", "50")
 	for name, kill := range map[string]func(c *cast){
 		"a server":     func(c *cast) { c.kill(c.servers[1]); c.server(1) },

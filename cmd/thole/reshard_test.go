@@ -10,6 +10,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"thole.example/ps"
+	"thole.example/rpc"
+	"thole.example/rpc/tcp"
 )
 
 // moving is a cast whose job moves: workers are told the first servers, others run beside them.
@@ -89,17 +93,10 @@ func (m *moving) alike(model string) {
 // movingData is a folder with examples and the model of a training of so many epochs that is not moved.
 func movingData(t *testing.T, epochs string) (dir string, settings []string) {
 	dir = t.TempDir()
-	run := func(args ...string) {
-		t.Helper()
-		p := newProcess(t, dir, args...)
-		if err := p.Run(); err != nil {
-			t.Fatalf("%v: %v: %s", args, err, &p.err)
-		}
-	}
-	run("data", "clicks", "--preset", "criteo", "--rows", "4000", "--out", "clicks.ffm")
+	mustRun(t, dir, "data", "clicks", "--preset", "criteo", "--rows", "4000", "--out", "clicks.ffm")
 	settings = []string{"--algo", "fm", "--sparse", "--data", "clicks.ffm", "--epochs", epochs, "--batch", "32", "--holdout", "0.1",
 		"--early-stop", epochs}
-	run(append([]string{"train", "--tasks", "3", "--model", "alone"}, settings...)...)
+	mustRun(t, dir, append([]string{"train", "--tasks", "3", "--model", "alone"}, settings...)...)
 	return dir, append(settings, "--model", "kept", "--checkpoint", "ck", "--checkpoint-every", "200")
 }
 
@@ -180,6 +177,17 @@ func (m *moving) copying() {
 	})
 }
 
+// ordered waits until a server has an order for the job.
+func (m *moving) ordered(at int) {
+	m.t.Helper()
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if look, err := ps.Move(m.t.Context(), &tcp.Network{}, m.socket(at), rpc.Move{Job: "job"}); err == nil && look.Moving != nil {
+			return
+		}
+	}
+	m.t.Fatal("nobody has ordered the job to move")
+}
+
 // gone waits for the checkpoint with which the job moves.
 func (m *moving) gone() {
 	m.until(func(head string) bool {
@@ -220,12 +228,14 @@ func TestReshardStays(t *testing.T) {
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(20 * time.Millisecond) // somewhere within
+	m.ordered(1)
 	if err := p.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Wait(); err == nil && p.out.Len() == 0 {
-		t.Error("it was interrupted, and says nothing")
+	err := p.Wait()
+	if said := p.err.String(); err == nil && p.out.Len() == 0 || // it has moved
+		err != nil && !strings.Contains(said, "withdrawn: job") && !strings.Contains(said, "too late to withdraw: job") {
+		t.Errorf("it was interrupted, and ends with %v: %s%s", err, &p.out, said)
 	}
 	t.Logf("interrupted: %s%s", &p.out, &p.err)
 	m.end()

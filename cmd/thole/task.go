@@ -197,18 +197,18 @@ func (p *plan) depart(ctx context.Context, client *ps.Client) error {
 // release ends the connections of a task. One that failed by itself says so: then it is no use to wait for it.
 func (p *plan) release(ctx context.Context, client *ps.Client, err error) {
 	_, ended := errors.AsType[*ps.Ended](err)
+	_, moves := errors.AsType[*goneTo](err)
 	switch {
 	case ended: // others may wait for the same to be found out
 		_ = client.Leave(ctx)
+	case moves:
+		_ = client.GiveUp(err)
+		return
 	case err == nil || ctx.Err() != nil || p.checkpoint == "" && p.giveUp == 0:
 	case !again(err):
 		_ = client.Quit(err) // which the caller tells
 		return
 	case errors.Is(err, train.ErrOthers):
-		_ = client.GiveUp(err)
-		return
-	}
-	if _, moved := errors.AsType[*goneTo](err); moved {
 		_ = client.GiveUp(err)
 		return
 	}

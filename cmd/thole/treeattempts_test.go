@@ -17,6 +17,7 @@ import (
 
 	"thole.example/blob"
 	"thole.example/rpc"
+	"thole.example/state"
 )
 
 // cut is a network that is gone after so many requests.
@@ -148,7 +149,7 @@ func TestAttempts(t *testing.T) {
 			if failed < 4 || went == 0 {
 				t.Errorf("%d attempts failed, want 4 or more; after %d of them there was a checkpoint, want one or more", failed, went)
 			}
-			if _, err := os.Stat(filepath.Join(ck, seriesName(12), growthFile)); err != nil && name != "early" {
+			if _, err := os.Stat(filepath.Join(ck, state.StepName(12), growthFile)); err != nil && name != "early" {
 				t.Error(err)
 			}
 		})

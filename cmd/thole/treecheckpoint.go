@@ -21,6 +21,7 @@ import (
 	"thole.example/gbdt"
 	"thole.example/kernel"
 	"thole.example/matrix"
+	"thole.example/state"
 	"thole.example/tree"
 )
 
@@ -29,7 +30,6 @@ import (
 const (
 	growthFile  = "growth.json"
 	treesFormat = "daphne"
-	nameDigits  = 12
 )
 
 // growth is what a training takes to go on beside the model so far.
@@ -52,9 +52,6 @@ type fact struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
-
-// seriesName is the name of a checkpoint in its folder.
-func seriesName(iterations int) string { return fmt.Sprintf("%0*d", nameDigits, iterations) }
 
 // newGrowth is that of a training that has grown so much.
 func newGrowth(g *gbdt.Grown, losses []float64, facts []fact, dropped bool) *growth {
@@ -241,20 +238,17 @@ func listTreeCheckpoints(ctx context.Context, folder string) (all []int, err err
 	}
 	for _, o := range found {
 		name, object, _ := strings.Cut(strings.TrimPrefix(o.Name, inBucket(folder)+"/"), "/")
-		if object == stateHead || name == stateHead && object == "" {
-			return nil, fmt.Errorf("%s: %w, but one of a network: want a folder of its own for trees", strings.TrimSuffix(o.Name, "/"+stateHead),
-				errNoTrees)
+		if object == state.HeadName || name == state.HeadName && object == "" {
+			return nil, fmt.Errorf("%s: %w, but one of a network: want a folder of its own for trees",
+				strings.TrimSuffix(o.Name, "/"+state.HeadName), errNoTrees)
 		}
-		if n, err := strconv.Atoi(name); err == nil && object == growthFile && name == seriesName(n) {
+		if n, err := strconv.Atoi(name); err == nil && object == growthFile && name == state.StepName(int64(n)) {
 			all = append(all, n)
 		}
 	}
 	slices.Sort(all)
 	return all, nil
 }
-
-// stateHead is what the object of a checkpoint of a network is called that says what it has.
-const stateHead = "checkpoint"
 
 // isTreeCheckpoint reports whether a path is a checkpoint of trees.
 func isTreeCheckpoint(ctx context.Context, at string) (bool, error) {

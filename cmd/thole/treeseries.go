@@ -14,6 +14,7 @@ import (
 	"thole.example/format"
 	"thole.example/gbdt"
 	"thole.example/internal/number"
+	"thole.example/state"
 )
 
 // treeSeries is the checkpoints of a training of trees: it finds the one to go on from, and writes new ones while trees grow. It lives as
@@ -132,7 +133,7 @@ func (s *treeSeries) latest(ctx context.Context, folder string) (*treeCheckpoint
 	}
 	var damaged []error
 	for _, n := range slices.Backward(all) {
-		c, err := readTreeCheckpoint(ctx, path.Join(folder, seriesName(n)))
+		c, err := readTreeCheckpoint(ctx, path.Join(folder, state.StepName(int64(n))))
 		if ctx.Err() != nil {
 			return nil, err
 		}
@@ -188,7 +189,7 @@ func (s *treeSeries) clear(ctx context.Context) error {
 		return err
 	}
 	for _, n := range all {
-		at := path.Join(s.folder(), seriesName(n))
+		at := path.Join(s.folder(), state.StepName(int64(n)))
 		switch {
 		case s.last != "" && path.Dir(s.last) == path.Clean(s.folder()) && n <= s.trees:
 		case !s.p.force:
@@ -213,7 +214,7 @@ func (s *treeSeries) try(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w, err := format.Create(ctx, codec, blob.Files{}, inBucket(path.Join(s.folder(), seriesName(0))), r.Matrices(),
+	w, err := format.Create(ctx, codec, blob.Files{}, inBucket(path.Join(s.folder(), state.StepName(0))), r.Matrices(),
 		format.Options{Files: r.Files()})
 	if err == nil {
 		w.Abort(ctx)
@@ -248,7 +249,7 @@ func (s *treeSeries) write(ctx context.Context, g *gbdt.Grown, losses []float64)
 	s.wait()
 	s.p.label(g.Model)
 	of := newGrowth(g, slices.Clone(losses), s.facts, s.p.forest.Drop.Rate > 0)
-	at := path.Join(s.folder(), seriesName(of.Iterations))
+	at := path.Join(s.folder(), state.StepName(int64(of.Iterations)))
 	s.since, s.owed, s.writing = s.now(), false, make(chan error, 1)
 	s.last, s.trees = at, of.Iterations
 	ctx = context.WithoutCancel(ctx) // who is interrupted keeps it
@@ -285,7 +286,7 @@ func prune(ctx context.Context, folder string, keep, upTo int) error {
 	}
 	all = slices.DeleteFunc(all, func(n int) bool { return n > upTo })
 	for _, n := range all[:max(0, len(all)-keep)] {
-		if err := (blob.Files{}).Remove(ctx, inBucket(path.Join(folder, seriesName(n)))); err != nil {
+		if err := (blob.Files{}).Remove(ctx, inBucket(path.Join(folder, state.StepName(int64(n))))); err != nil {
 			return err
 		}
 	}
@@ -302,7 +303,7 @@ func (s *treeSeries) end(ctx context.Context, failed error) {
 	}
 	if all, err := listTreeCheckpoints(context.WithoutCancel(ctx), s.folder()); err == nil && len(all) > 0 {
 		n := all[len(all)-1]
-		s.say("%s has %s: the same command goes on from there", path.Join(s.folder(), seriesName(n)), number.Of(n, "tree"))
+		s.say("%s has %s: the same command goes on from there", path.Join(s.folder(), state.StepName(int64(n))), number.Of(n, "tree"))
 	}
 }
 

@@ -60,7 +60,7 @@ goes on after a failure, so that a server may be replaced by one with another ad
 			if err := j.checkAbsence(mine); err != nil {
 				return err
 			}
-			ctx, stop := j.untilTold(ctx, func(format string, args ...any) { fmt.Fprintf(e.err, format+"\n", args...) })
+			ctx, stop := j.untilAsked(ctx, func(format string, args ...any) { fmt.Fprintf(e.err, format+"\n", args...) })
 			defer stop()
 			net, err := who.network()
 			if err != nil {
