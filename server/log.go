@@ -97,6 +97,14 @@ type waiting struct {
 	memory   *rpc.Buffer // of what the record brings
 }
 
+// lose has the answer say that what it tells will never be durable.
+func (w *waiting) lose(err error) {
+	if x := w.answer.x; x != nil {
+		w.answer.r.Release()
+		w.answer = answer{x: x, err: fmt.Errorf("the server's log has ended: %w: %w", rpc.ErrAborted, err)}
+	}
+}
+
 // openLog opens the log in a folder.
 func (s *Server) openLog(name string) (*jobLog, error) {
 	l := &jobLog{logs: s.Logs, files: s.Logs.Folder(name), name: name, limit: s.LogBase, fail: func(error) {}}
@@ -150,9 +158,8 @@ func (l *jobLog) notify(durable uint64, err error) {
 	}
 	for i := range over {
 		w := &over[i]
-		if w.position > durable && w.answer.x != nil {
-			w.answer.r.Release()
-			w.answer = answer{x: w.answer.x, err: fmt.Errorf("the server's log has ended: %w: %w", rpc.ErrAborted, err)}
+		if w.position > durable {
+			w.lose(err)
 		}
 		w.answer.send()
 		w.memory.Release()
@@ -195,23 +202,36 @@ func (a *answer) send() {
 	}
 }
 
-// hold has the answer sent when everything is durable that was appended so far. It reports false if that is so: then the caller sends it.
-func (l *jobLog) hold(a answer) bool {
-	return l != nil && l.wait(waiting{position: l.log.End(), answer: a})
+// hold has the answer sent when everything is durable that was appended so far. It reports false if that is so, or will never be, which
+// the answer says then: the caller sends it.
+func (l *jobLog) hold(a *answer) bool {
+	if l == nil {
+		return false
+	}
+	w := waiting{position: l.log.End(), answer: *a}
+	if l.wait(&w) {
+		return true
+	}
+	*a = w.answer
+	return false
 }
 
 // wait reports whether there is something to wait for. Positions mostly ascend.
-func (l *jobLog) wait(w waiting) bool {
+func (l *jobLog) wait(w *waiting) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.replays.Load() || l.durable >= w.position || l.err != nil {
+	switch {
+	case l.replays.Load() || l.durable >= w.position:
+		return false
+	case l.err != nil:
+		w.lose(l.err)
 		return false
 	}
 	i := len(l.waiting)
 	for i > 0 && l.waiting[i-1].position > w.position {
 		i--
 	}
-	l.waiting = slices.Insert(l.waiting, i, w)
+	l.waiting = slices.Insert(l.waiting, i, *w)
 	return true
 }
 
@@ -221,7 +241,7 @@ func (l *jobLog) append(kind uint32, body [][]byte, memory *rpc.Buffer) {
 	if err != nil {
 		l.fail(err)
 	}
-	if err != nil || memory == nil || !l.wait(waiting{position: end, memory: memory}) {
+	if err != nil || memory == nil || !l.wait(&waiting{position: end, memory: memory}) {
 		memory.Release()
 	}
 }
