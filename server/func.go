@@ -262,7 +262,7 @@ func (s *Server) get(m *member, x *rpc.Exchange) {
 		if err == nil {
 			a.r = &rpc.Response{Clock: j.slowest.Load(), Results: results}
 		}
-		if !j.log.hold(a) {
+		if !j.log.hold(&a) {
 			a.send()
 		}
 	}

@@ -328,7 +328,7 @@ func (q *request) end(drop bool) {
 // answer sends the answer of a request once the mailbox is left.
 func (j *job) answer(q *request, r *rpc.Response, err error) {
 	a := answer{q.x, r, err}
-	if !q.durable || !j.log.hold(a) {
+	if !q.durable || !j.log.hold(&a) {
 		j.later.answers = append(j.later.answers, a)
 	}
 }

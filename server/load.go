@@ -50,6 +50,52 @@ func (s *Server) load(m *member, x *rpc.Exchange) {
 	j.post(e, q)
 }
 
+// loadingAgain is a load of the log that has no place yet.
+type loadingAgain struct {
+	path string
+	do   func(place func()) error
+}
+
+// load does what takes long of a change in the background. Its place among other changes is not where it began: place says it.
+func (j *job) load(c change, path string, do func(place func()) error) {
+	if j.log.replaying() {
+		j.log.loads[c] = loadingAgain{path, do}
+		return
+	}
+	j.loads.Add(1)
+	go func() {
+		defer j.loads.Done()
+		found := j.found(path)
+		err := do(func() { j.log.json(recordRan, outcome{Task: c.task, Seq: c.seq, Found: found}) })
+		j.ranBeside(c.task, c.seq, err)
+		j.post(ssp.Ran{Task: c.task, Seq: c.seq, Err: err}, nil)
+	}()
+}
+
+// loadAgain does what a load of the log did, of the same path if that has what was found then.
+func (j *job) loadAgain(c change, load loadingAgain, found string) error {
+	if now := j.found(load.path); now != found {
+		return fmt.Errorf("%s is not there any more as it was loaded: go back to the last checkpoint: %w", load.path, rpc.ErrNotFound)
+	}
+	err := load.do(func() {})
+	if err == nil {
+		j.post(ssp.Ran{Task: c.task, Seq: c.seq}, nil)
+	}
+	return err
+}
+
+// found is what lies at the path of a load, for the log.
+func (j *job) found(path string) string {
+	if j.log == nil {
+		return ""
+	}
+	state, err := j.server.Bucket.State(j.ctx, path)
+	if err != nil { // the load will say it
+		return ""
+	}
+	return string(state)
+}
+
 // fill loads the partitions here of the matrices.
 func (s *Server) fill(j *job, stores []*store, a *rpc.Load, place func()) (err error) {
 	defer s.recovered(&err)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,7 +10,6 @@ import (
 
 	"thole.example/journal"
 	"thole.example/rpc"
-	"thole.example/ssp"
 )
 
 // With Server.Logs each job has a log of what changed it, in the order in which its mailbox executed it: a server that is started again
@@ -38,34 +36,6 @@ type Logs interface {
 	Remove(name string) error
 	// Keep puts one aside, that people may look at it, and tells where.
 	Keep(name string) (where string, err error)
-}
-
-// The kinds of records. Numbers are part of the format (docs/format/journal.md).
-const (
-	recordBegin   = 1 + iota // the job: its name, as JSON
-	recordJoin               // a task has joined or come back: [rpc.Join] as JSON
-	recordCreate             // matrices were made
-	recordDefine             // a function was defined
-	recordChange             // a change was executed, or one that takes long begun
-	recordRefused            // a change was refused when it had its turn: [outcome] as JSON
-	recordRan                // what came of a change that takes long, or of an update if that is an error: [outcome]
-	recordUpdate             // an update of somebody who is no task
-	recordMake               // columns were made for whoever asked for them
-	recordLeave              // a task has left
-	recordGivenUp            // an optional task was given up: [outcome]
-	recordFailed             // the job has failed: [outcome]
-	recordClaim              // a path is the job's to save to: [claimed]
-)
-
-// outcome is what a record as JSON says of a task or its change.
-type outcome struct {
-	Task  int    `json:"task"`
-	Seq   uint64 `json:"seq,omitempty"`
-	Error string `json:"error,omitempty"`
-	Kind  string `json:"kind,omitempty"`  // of the error, in package rpc
-	Found string `json:"found,omitempty"` // what a load has read: the state of its path
-	// NonFinite is the number of the matrix for which a push with values that are not finite was refused.
-	NonFinite uint32 `json:"nonfinite,omitempty"`
 }
 
 // jobLog is the log of a job, and the answers that wait for it. A nil one keeps nothing back.
@@ -95,6 +65,14 @@ type waiting struct {
 	position uint64
 	answer   answer      // if it has an exchange
 	memory   *rpc.Buffer // of what the record brings
+}
+
+// lose has the answer say that what it tells will never be durable.
+func (w *waiting) lose(err error) {
+	if x := w.answer.x; x != nil {
+		w.answer.r.Release()
+		w.answer = answer{x: x, err: fmt.Errorf("the server's log has ended: %w: %w", rpc.ErrAborted, err)}
+	}
 }
 
 // openLog opens the log in a folder.
@@ -150,9 +128,8 @@ func (l *jobLog) notify(durable uint64, err error) {
 	}
 	for i := range over {
 		w := &over[i]
-		if w.position > durable && w.answer.x != nil {
-			w.answer.r.Release()
-			w.answer = answer{x: w.answer.x, err: fmt.Errorf("the server's log has ended: %w: %w", rpc.ErrAborted, err)}
+		if w.position > durable {
+			w.lose(err)
 		}
 		w.answer.send()
 		w.memory.Release()
@@ -195,116 +172,37 @@ func (a *answer) send() {
 	}
 }
 
-// hold has the answer sent when everything is durable that was appended so far. It reports false if that is so: then the caller sends it.
-func (l *jobLog) hold(a answer) bool {
-	return l != nil && l.wait(waiting{position: l.log.End(), answer: a})
+// hold has the answer sent when everything is durable that was appended so far. It reports false if that is so, or will never be, which
+// the answer says then: the caller sends it.
+func (l *jobLog) hold(a *answer) bool {
+	if l == nil {
+		return false
+	}
+	w := waiting{position: l.log.End(), answer: *a}
+	if l.wait(&w) {
+		return true
+	}
+	*a = w.answer
+	return false
 }
 
 // wait reports whether there is something to wait for. Positions mostly ascend.
-func (l *jobLog) wait(w waiting) bool {
+func (l *jobLog) wait(w *waiting) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.replays.Load() || l.durable >= w.position || l.err != nil {
+	switch {
+	case l.replays.Load() || l.durable >= w.position:
+		return false
+	case l.err != nil:
+		w.lose(l.err)
 		return false
 	}
 	i := len(l.waiting)
 	for i > 0 && l.waiting[i-1].position > w.position {
 		i--
 	}
-	l.waiting = slices.Insert(l.waiting, i, w)
+	l.waiting = slices.Insert(l.waiting, i, *w)
 	return true
-}
-
-// append appends a record; memory, which is the log's from now on, is what the slices lie in.
-func (l *jobLog) append(kind uint32, body [][]byte, memory *rpc.Buffer) {
-	end, err := l.log.Append(context.Background(), body, kind)
-	if err != nil {
-		l.fail(err)
-	}
-	if err != nil || memory == nil || !l.wait(waiting{position: end, memory: memory}) {
-		memory.Release()
-	}
-}
-
-// silent reports whether nothing is to be appended.
-func (l *jobLog) silent() bool { return l == nil || l.replays.Load() }
-
-// json appends a record that is a value as JSON.
-func (l *jobLog) json(kind uint32, v any) {
-	if l.silent() {
-		return
-	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		l.fail(err)
-		return
-	}
-	l.append(kind, [][]byte{text}, nil)
-}
-
-// requestHead is how many bytes are before the request in a record of one: the number of the task, and zeros.
-const requestHead = 8
-
-// request appends a record of a request of a task, -1 for nobody's, with those of its parts that keep picks.
-func (l *jobLog) request(kind uint32, task int, q *rpc.Request, memory *rpc.Buffer, keep func(p *rpc.Part) bool) {
-	if l.silent() {
-		memory.Release()
-		return
-	}
-	some := *q
-	if slices.ContainsFunc(q.Parts, func(p rpc.Part) bool { return !keep(&p) }) {
-		some.Parts = nil
-		for i := range q.Parts {
-			if keep(&q.Parts[i]) {
-				some.Parts = append(some.Parts, q.Parts[i])
-			}
-		}
-	}
-	var g rpc.Gather
-	g.U32(uint32(int32(task)))
-	g.U32(0)
-	if err := some.Append(&g); err != nil {
-		l.fail(err)
-		memory.Release()
-		return
-	}
-	l.append(kind, g.Buffers(nil), memory)
-}
-
-// changes picks the parts of a change that change something.
-func changes(q *rpc.Request) func(*rpc.Part) bool {
-	if q.Op == rpc.OpUpdate {
-		return func(*rpc.Part) bool { return true } // they name its matrices
-	}
-	return func(p *rpc.Part) bool { return p.Values != nil }
-}
-
-// made says in the log that a change has its turn.
-func (j *job) made(e ssp.Made[*request]) {
-	q := e.Req
-	switch {
-	case j.log == nil:
-	case e.Err != nil:
-		j.log.json(recordRefused, newOutcome(e.Task, e.Seq, e.Err))
-	case q.record != nil:
-		memory := q.memory
-		q.memory = nil
-		j.log.request(recordChange, e.Task, q.record, memory, changes(q.record))
-	}
-}
-
-// toLog has the request, as it is now, be what the log says of a change when it has its turn.
-func (q *request) toLog(j *job) {
-	if j.log != nil {
-		q.record, q.memory = q.x.Request, q.x.Memory.Retain()
-	}
-}
-
-// ranBeside appends what came of a change that runs beside the mailbox, if it is an error: otherwise it is what it was when it began.
-func (j *job) ranBeside(task int, seq uint64, err error) {
-	if err != nil {
-		j.log.json(recordRan, newOutcome(task, seq, err))
-	}
 }
 
 // end closes the log and removes it, when the job has ended.
@@ -337,29 +235,6 @@ func (s *Server) keepLog(name string) error {
 	return err
 }
 
-// newOutcome is an error of a task's change, as a record has it.
-func newOutcome(task int, seq uint64, err error) outcome {
-	o := outcome{Task: task, Seq: seq, Error: err.Error()}
-	if kind := rpc.NewFault("", refusal(err)).Kind; kind != nil {
-		o.Kind = kind.Error()
-	}
-	if n, ok := errors.AsType[*nonFinite](err); ok {
-		o.NonFinite = n.of.number
-	}
-	return o
-}
-
-// asksMade reports whether columns of the part that are not there are to be made.
-func asksMade(p rpc.Part) bool { return p.Values == nil && p.Make }
-
-// logMakes says in the log that columns are made for what the request reads, which is to be posted now.
-func (j *job) logMakes(q *request) {
-	if q.makes {
-		q.gather.log = j.log // whoever knows of them finds them
-		j.log.request(recordMake, -1, q.x.Request, q.x.Memory.Retain(), func(p *rpc.Part) bool { return asksMade(*p) })
-	}
-}
-
 // replaying reports whether what happens is in the log already.
 func (l *jobLog) replaying() bool { return l != nil && l.replays.Load() }
 
@@ -378,65 +253,19 @@ func (l *jobLog) of(j *job) {
 	l.fail, l.grown = j.abort, j.grown
 }
 
-// loadingAgain is a load of the log that has no place yet.
-type loadingAgain struct {
-	path string
-	do   func(place func()) error
-}
-
-// load does what takes long of a change in the background. Its place among other changes is not where it began: place says it.
-func (j *job) load(c change, path string, do func(place func()) error) {
-	if j.log.replaying() {
-		j.log.loads[c] = loadingAgain{path, do}
-		return
-	}
-	j.loads.Add(1)
-	go func() {
-		defer j.loads.Done()
-		found := j.found(path)
-		err := do(func() { j.log.json(recordRan, outcome{Task: c.task, Seq: c.seq, Found: found}) })
-		j.ranBeside(c.task, c.seq, err)
-		j.post(ssp.Ran{Task: c.task, Seq: c.seq, Err: err}, nil)
-	}()
-}
-
-// loadAgain does what a load of the log did, of the same path if that has what was found then.
-func (j *job) loadAgain(c change, load loadingAgain, found string) error {
-	if now := j.found(load.path); now != found {
-		return fmt.Errorf("%s is not there any more as it was loaded: go back to the last checkpoint: %w", load.path, rpc.ErrNotFound)
-	}
-	err := load.do(func() {})
-	if err == nil {
-		j.post(ssp.Ran{Task: c.task, Seq: c.seq}, nil)
-	}
-	return err
-}
-
-// found is what lies at the path of a load, for the log.
-func (j *job) found(path string) string {
-	if j.log == nil {
-		return ""
-	}
-	state, err := j.server.Bucket.State(j.ctx, path)
-	if err != nil { // the load will say it
-		return ""
-	}
-	return string(state)
-}
-
 // withLog brings a Join to a new job, whose log has to be made. It reports whether that is so late that somebody else does it.
 func (s *Server) withLog(at *seat, x *rpc.Exchange, a *rpc.Join) bool {
 	if s.Logs == nil || a.Epoch > 0 && !a.First { // a client that was here before
 		return false
 	}
 	s.mu.Lock()
-	there := s.jobs[a.Job] != nil
+	if s.jobs[a.Job] != nil {
+		s.mu.Unlock()
+		return false
+	}
 	s.lastLog++
 	name := fmt.Sprintf("%06d", s.lastLog)
 	s.mu.Unlock()
-	if there {
-		return false
-	}
 	go x.Guard(s.logger(), func() {
 		log, err := s.openLog(name)
 		if err != nil {

@@ -60,12 +60,12 @@ type base struct {
 
 // baseHead is what a base has that a checkpoint has not, or not there.
 type baseHead struct {
-	Job       string       `json:"job"`
-	Position  uint64       `json:"position"`
-	Matrices  []baseMatrix `json:"matrices"`            // by number, from 1 on
-	Functions []string     `json:"functions,omitempty"` // whose modules follow, each in a note
-	Restored  []restoredBy `json:"restored,omitempty"`
-	Claims    []claimed    `json:"claims,omitempty"` // paths to save to
+	Job       string         `json:"job"`
+	Position  uint64         `json:"position"`
+	Matrices  []baseMatrix   `json:"matrices"`            // by number, from 1 on
+	Functions []string       `json:"functions,omitempty"` // whose modules follow, each in a note
+	Restored  []restoredBy   `json:"restored,omitempty"`
+	Targets   []loggedTarget `json:"claims,omitempty"` // paths to save to
 }
 
 // baseMatrix is a matrix of a base.
@@ -91,7 +91,7 @@ func (j *job) takeBase() {
 	b := &base{j: j, position: j.log.log.End(), stores: (*j.stores.Load())[1:]}
 	b.shots, b.core = j.snapshots(b.stores, nil), j.core.State()
 	b.head = baseHead{Job: j.name, Position: b.position, Restored: j.restores.last(j.core.LastChange),
-		Claims: j.server.claims(j)}
+		Targets: j.server.targetsOf(j)}
 	for i, st := range b.stores {
 		m := &b.core.Matrices[i+1]
 		all := len(m.Staged)

@@ -84,7 +84,10 @@ func (s *Server) moving(m *member, x *rpc.Exchange) {
 	case rpc.MovingSettle:
 		e = ssp.Settle[*request]{Req: q, Conn: m.conn}
 	case rpc.MovingMoved:
-		m.job.submit(deed(func() { m.job.movedTo = a.Checkpoint }))
+		q.ready = func(r ssp.Answer[*request]) { // of the task that moves the job, and of no other
+			m.job.movedTo = a.Checkpoint
+			m.job.answer(q, &rpc.Response{Clock: int32(r.Clock)}, nil)
+		}
 		e = ssp.Moved[*request]{Req: q, Conn: m.conn}
 	case rpc.MovingVoid:
 		e = ssp.Moved[*request]{Req: q, Conn: m.conn, Err: errors.New(a.Reason)}

@@ -234,7 +234,7 @@ func (g *gather) done() {
 		r.Release()
 		a.r, a.err = nil, *err
 	}
-	if !log.hold(a) {
+	if !log.hold(&a) {
 		a.send()
 	}
 }

@@ -107,8 +107,8 @@ func (b *rebasing) begin(position uint64) error {
 			return err
 		}
 	}
-	for _, c := range b.head.Claims {
-		_ = b.r.s.claim(b.r.j, c.Path, c.Over) // else it is another job's now
+	for _, t := range b.head.Targets {
+		_ = b.r.s.setTarget(b.r.j, t.Path, t.Over) // else it is another job's now
 	}
 	for _, one := range b.head.Restored {
 		b.r.j.restores.put(change{one.Task, one.Seq}, one.What)

@@ -216,7 +216,7 @@ var replays = map[uint32]func(r *replay, body []byte) error{
 	recordLeave:   (*replay).leave,
 	recordGivenUp: (*replay).givenUp,
 	recordFailed:  (*replay).failed,
-	recordClaim:   (*replay).claim,
+	recordTarget:  (*replay).target,
 }
 
 // beginning is what the first record says.

@@ -234,11 +234,11 @@ func (r *replay) failed(body []byte) error {
 	return fmt.Errorf("%w: %w", errFailed, r.err(&o))
 }
 
-func (r *replay) claim(body []byte) error {
-	var c claimed
-	err := json.Unmarshal(body, &c)
+func (r *replay) target(body []byte) error {
+	var t loggedTarget
+	err := json.Unmarshal(body, &t)
 	if err == nil {
-		_ = r.s.claim(r.j, c.Path, c.Over) // else it is another job's now
+		_ = r.s.setTarget(r.j, t.Path, t.Over) // else it is another job's now
 	}
 	return err
 }

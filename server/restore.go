@@ -100,7 +100,7 @@ func (s *Server) restore(ctx context.Context, j *job, stores []*store, path stri
 	}
 	j.tracked.put(state.Link{}, state.Link{Path: path, ID: last.ID})
 	j.tracked.confirm(last.ID)
-	_ = s.claim(j, path, over) // another job may have it: then this one does not replace it
+	_ = s.setTarget(j, path, over) // another job may have it: then this one does not replace it
 	return out, nil
 }
 

@@ -331,7 +331,7 @@ func (s *Server) commit(m *member, x *rpc.Exchange) {
 		if err != nil { // it is there, and must not keep later ones from being written
 			over = blob.Anything
 		}
-		err = s.claim(m.job, a.Path, over) // a later save of the job replaces this one
+		err = s.setTarget(m.job, a.Path, over) // a later save of the job replaces this one
 		if err == nil && a.Checkpoint {
 			s.tidy(m.job, a.Path, a.Keep)
 		}

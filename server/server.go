@@ -86,7 +86,7 @@ type Server struct {
 	marks   map[string]mark        // of rehearsals, by stage
 	folders map[string]folderClaim // folders that jobs write checkpoints to
 	targets map[string]target      // paths that jobs have rehearsed a save to
-	lastLog int                    // number of the last one; below 0: nobody has looked what there is
+	lastLog int                    // number of the last log
 }
 
 // now is the time for the cores of jobs.

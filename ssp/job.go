@@ -224,15 +224,16 @@ func (j *Job[D, R]) fail(err error) {
 
 // drop refuses the requests that wait and that the function picks.
 func (j *Job[D, R]) drop(err error, picked func(req R, of *member[D, R]) bool) {
-	j.pulls = keep(j.pulls, func(p *pull[D, R]) bool {
-		if picked(p.req, p.of) {
+	unpicked := func(p *pull[D, R]) bool {
+		is := picked(p.req, p.of)
+		if is {
 			j.do(Refuse[R]{p.req, err, p.done})
-			return false
 		}
-		return true
-	})
+		return !is
+	}
+	j.pulls = keep(j.pulls, unpicked)
 	if j.order != nil {
-		j.order.held = keep(j.order.held, func(p *pull[D, R]) bool { return !j.dropped(p.req, err, picked(p.req, p.of)) })
+		j.order.held = keep(j.order.held, unpicked)
 	}
 	for _, s := range j.matrices {
 		if !slices.ContainsFunc(j.pulls, func(p pull[D, R]) bool { return p.needs[p.next].Matrix == s.ID }) {

@@ -57,15 +57,18 @@ const (
 	doingMost = leaving
 )
 
-// sameColumn is that of no task.
-const sameColumn = taskLimit - 1
-
-// taskLimit is how many tasks may have a place.
-const taskLimit = 1 << 20
+const (
+	// taskLimit is how many tasks may have a place.
+	taskLimit = 1<<20 - 1
+	// sameColumn is the one after those of tasks.
+	sameColumn = taskLimit
+	// madeLimit is up to where whole numbers are exact in the board's type.
+	madeLimit = 1 << 53
+)
 
 // places is the matrix placeBoard, which is the same however many tasks there are.
 func places() matrix.Meta {
-	m := board(placeBoard, placeRows, taskLimit)
+	m := board(placeBoard, placeRows, sameColumn+1)
 	m.Layout = matrix.RowSparse
 	return m
 }
@@ -169,7 +172,7 @@ func placeIn(val []float64) (p place, err error) {
 		tasks: whole(placeTasks, taskLimit),
 		sum:   val[placeSum], weights: val[placeWeights], best: val[placeBest], bestEpoch: whole(placeBestEpoch, epochLimit),
 		before: whole(placeBefore, epochLimit), clock: whole(placeClock, math.MaxInt32),
-		share: whole(placeShare, taskLimit), made: whole(placeMade, math.MaxInt), attempt: whole(placeAttempt, math.MaxInt32),
+		share: whole(placeShare, taskLimit), made: whole(placeMade, madeLimit), attempt: whole(placeAttempt, math.MaxInt32),
 		doing: doing(whole(placeDoing, float64(doingMost))), others: whole(placeOthers, 1) == 1}
 	return p, err
 }
@@ -187,16 +190,10 @@ func (l *loop) where(ctx context.Context) (at place, same bool, err error) {
 	if err != nil {
 		return place{}, same, err
 	}
-	first, own := all[0], all[l.Task]
 	if l.Replaces {
-		if l.Optional && own.tasks > 0 {
-			l.divide(sharing(all, own), 0)
-		}
-		if own.epoch == 0 || own.clock != l.s.Now() || own.doing != working || own.share != l.rank+1 || own.steps != l.steps {
-			err = fmt.Errorf("train: task %d went away at clock %d, its last step was at %d: %w", l.Task, l.s.Now(), own.clock, ErrAmid)
-		}
-		return own, true, err
+		return all[l.Task], true, l.replaces(all)
 	}
+	first, own := all[0], all[l.Task]
 	if first.epoch == 0 || !same {
 		return place{}, same, nil
 	}
@@ -229,4 +226,16 @@ func (l *loop) where(ctx context.Context) (at place, same bool, err error) {
 			own.step, own.steps, own.epoch, first.tasks, l.steps, l.Tasks)
 	}
 	return own, same, nil
+}
+
+// replaces has this task share the examples as the one did in whose place it is, and tells why it cannot go on there.
+func (l *loop) replaces(all []place) error {
+	own := all[l.Task]
+	if l.Optional && own.tasks > 0 {
+		l.divide(sharing(all, own), 0)
+	}
+	if own.epoch == 0 || own.clock != l.s.Now() || own.doing != working || own.share != l.rank+1 || own.steps != l.steps {
+		return fmt.Errorf("train: task %d went away at clock %d, its last step was at %d: %w", l.Task, l.s.Now(), own.clock, ErrAmid)
+	}
+	return nil
 }
