@@ -145,8 +145,8 @@ func TestCatalogue(t *testing.T) {
 		t.Fatal(err)
 	}
 	hold(t, s, 1, "host:2")
-	commit(2, 40, coord.ErrFenced, "server 1 has epoch 1, and 2 is another's")
-	begin(3, coord.ErrFenced, "server 1 has epoch 1, and 2 is another's")
+	commit(2, 40, coord.ErrFenced, "server 1 has epoch 1, want 2 to 2")
+	begin(3, coord.ErrFenced, "server 1 has epoch 1, want 2 to 2")
 	if n, err := coord.Changed(t.Context(), s, "c", servers); n != 1 || err != nil {
 		t.Errorf("changed: %d, %v", n, err)
 	}
@@ -157,7 +157,7 @@ func TestCatalogue(t *testing.T) {
 	begin(2, coord.ErrFenced, "attempt 2 has begun on servers of the epochs [1 1], not [1 2]")
 	begin(3, nil, "")
 	servers = old
-	begin(3, coord.ErrFenced, "[1 2], not [1 1]")
+	begin(3, coord.ErrFenced, "server 1 has epoch 1, want 2 to 2")
 
 	if err := coord.Complete(t.Context(), s, "c", "j", 2); !errors.Is(err, coord.ErrFenced) {
 		t.Errorf("attempt 2 is complete: %v", err)
