@@ -207,7 +207,7 @@ func (c *Claimant) free(now time.Duration) bool { return now >= c.since+c.wait()
 
 // claim takes the role over, if the record is still the one that was seen.
 func (c *Claimant) claim(now time.Duration) []Effect {
-	c.me.Epoch, c.me.Beat, c.me.Copies, c.from = c.highest+1, 0, nil, Anew
+	c.me.Epoch, c.me.Beat, c.from = c.highest+1, 0, Anew
 	if c.me.Since = c.me.Epoch; c.seen != nil {
 		if c.from = c.seen.continued(c.me.ID, c.me.Log); c.from != Anew {
 			c.me.Since = c.seen.since()
