@@ -1,6 +1,7 @@
 package coord_test
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -118,7 +119,7 @@ func (s *script) line(verb string, set map[string]string, words []string) {
 	case "claim":
 		var err error
 		s.claim, err = coord.NewClaimant(coord.Server(3), coord.Holder{ID: "me", Addr: "host:1", Lease: s.duration(set["lease"]),
-			Log: set["log"]}, sole)
+			Log: cmp.Or(set["newlog"], set["log"])}, set["log"], sole)
 		if err != nil {
 			s.t.Fatal(err)
 		}

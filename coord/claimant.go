@@ -25,6 +25,9 @@ type Claimant struct {
 	seq   uint64        // of the last request to the store
 	next  time.Duration // when to give up the request, or to make the next
 
+	log   string // identity of the log that is there
+	fresh string // and that it gets if it does not continue
+
 	seen    *Holder // the record read last
 	version Version // of it, or of what was written after
 	since   time.Duration
@@ -53,9 +56,10 @@ const (
 	ended
 )
 
-// NewClaimant is a claim of a role that has not begun: its first event is Deadline. The holder has ID, Addr and Lease, and
-// Log if it has one. With sole, nobody else can be at its address: a holder that was there is dead, and its lease is not waited for.
-func NewClaimant(role Role, me Holder, sole bool) (*Claimant, error) {
+// NewClaimant is a claim of a role that has not begun: its first event is Deadline. The holder has ID, Addr and Lease, and if it has a log
+// the identity that the log gets when it does not continue with what is in it; log is the identity that it has, "" if there is nothing in it.
+// With sole, nobody else can be at its address: a holder that was there is dead, and its lease is not waited for.
+func NewClaimant(role Role, me Holder, log string, sole bool) (*Claimant, error) {
 	me.Epoch, me.Beat, me.Since, me.Copies = 1, 0, 0, nil
 	if me.ID == "" || me.Addr == "" {
 		return nil, fmt.Errorf("coord: a claim of %s with the identity %q and the address %q, want both", role, me.ID, me.Addr)
@@ -63,7 +67,7 @@ func NewClaimant(role Role, me Holder, sole bool) (*Claimant, error) {
 	if err := me.check(); err != nil {
 		return nil, fmt.Errorf("coord: a claim of %s: %w", role, err)
 	}
-	return &Claimant{me: me, role: role, sole: sole}, nil
+	return &Claimant{me: me, role: role, log: log, fresh: me.Log, sole: sole}, nil
 }
 
 // Parts of a lease: a holder renews after one third and stops after two. What failed is tried again after a twelfth, and a
@@ -155,7 +159,7 @@ func (c *Claimant) read(now time.Duration, e Read) []Effect {
 	if h := c.seen; h != nil {
 		c.highest = max(c.highest, h.Epoch)
 		if h.ID == c.me.ID {
-			c.me.Epoch, c.me.Beat, c.me.Since = h.Epoch, max(c.me.Beat, h.Beat), h.since()
+			c.me.Epoch, c.me.Beat, c.me.Since, c.me.Log = h.Epoch, max(c.me.Beat, h.Beat), h.since(), h.Log
 			return c.write(now)
 		}
 	}
@@ -185,7 +189,7 @@ func (c *Claimant) waits(h *Holder) []Effect {
 
 // lacks reports whether others can have what the claim has not.
 func (c *Claimant) lacks(h *Holder) bool {
-	return h.Log != "" && h.continued(c.me.ID, c.me.Log) == Anew
+	return h.Log != "" && h.continued(c.me.ID, c.log) == Anew
 }
 
 // wait is how long the record stays as it was seen before the role may be taken.
@@ -207,10 +211,13 @@ func (c *Claimant) free(now time.Duration) bool { return now >= c.since+c.wait()
 
 // claim takes the role over, if the record is still the one that was seen.
 func (c *Claimant) claim(now time.Duration) []Effect {
-	c.me.Epoch, c.me.Beat, c.from = c.highest+1, 0, Anew
+	c.me.Epoch, c.me.Beat, c.me.Log, c.from = c.highest+1, 0, c.fresh, Anew
 	if c.me.Since = c.me.Epoch; c.seen != nil {
-		if c.from = c.seen.continued(c.me.ID, c.me.Log); c.from != Anew {
+		if c.from = c.seen.continued(c.me.ID, c.log); c.from != Anew {
 			c.me.Since = c.seen.since()
+		}
+		if c.from == FromLog {
+			c.me.Log = c.log
 		}
 	}
 	return c.write(now)

@@ -183,7 +183,7 @@ func (w *world) fault() {
 func (w *world) start(number, life int) {
 	p := &process{number: number, life: life, content: w.mount(number, life), rate: slowest + (fastest-slowest)*w.rand.Float64(), born: w.now}
 	me := coord.Holder{ID: p.id(), Addr: fmt.Sprintf("host:%d", number), Lease: simLease, Log: p.log()}
-	claim, err := coord.NewClaimant(coord.Server(0), me, w.rand.IntN(2) == 0)
+	claim, err := coord.NewClaimant(coord.Server(0), me, p.log(), w.rand.IntN(2) == 0)
 	if err != nil {
 		w.wrong = err.Error()
 		return

@@ -113,7 +113,7 @@ func replaced(ctx context.Context, s Store, key string, epoch uint64) error {
 		switch {
 		case errors.Is(err, ErrRecord):
 			return err
-		case err == nil && h != nil && h.holds(epoch) && (h.ID != "" || h.Log != ""):
+		case err == nil && h != nil && h.Holds(epoch) && (h.ID != "" || h.Log != ""):
 			seen = v
 			continue
 		case err == nil:
@@ -141,7 +141,7 @@ func current(ctx context.Context, s Store, cluster string, epochs []uint64) erro
 			return err
 		case h == nil:
 			all = append(all, fmt.Errorf("server %d has epoch %d, but nobody ever had its role: %w", i, epoch, ErrFenced))
-		case !h.holds(epoch):
+		case !h.Holds(epoch):
 			all = append(all, fmt.Errorf("server %d has epoch %d, want %d to %d: %w", i, epoch, h.since(), h.Epoch, ErrFenced))
 		}
 	}

@@ -18,10 +18,12 @@ type Options struct {
 	// ID tells the claim from all others that ever were, also from those of this process's former lives; "": a random one. Who sends a
 	// copy of what it holds to this process names it by this.
 	ID string
-	// Log is the identity of the log on this process's disk; "": it has none. The log has at every moment all that this process would
-	// continue with: what is there when the process comes back under that identity counts as what its last holder has acknowledged. A
-	// log that was emptied, or has anything else, has another identity.
+	// Log is the identity of the log on this process's disk, if that has all that the holder has acknowledged who had it under this
+	// identity; "": there is no such log.
 	Log string
+	// NewLog is the identity that the log gets when the role is held and what is in it was not continued; "": the server keeps none. It
+	// must not be on the disk before all is that the new holder begins with: a process that is started again would take for whole what is not.
+	NewLog string
 	// Sole says that nobody else can be at the address, as for somebody who listens there already and whose address is the
 	// same from everywhere (not 127.0.0.1, if the cluster has several machines). A holder that was there is dead then, and its
 	// lease is not waited for: a server that is started again is back at once.
@@ -62,8 +64,8 @@ func Claim(ctx context.Context, s Store, cluster string, role Role, addr string,
 	if err := errors.Join(checkCluster(cluster), CheckKey(role.key(cluster))); err != nil {
 		return nil, err
 	}
-	me := Holder{ID: cmp.Or(o.ID, rand.Text()), Addr: addr, Lease: cmp.Or(o.Lease, LeaseDefault), Log: o.Log}
-	machine, err := NewClaimant(role, me, o.Sole)
+	me := Holder{ID: cmp.Or(o.ID, rand.Text()), Addr: addr, Lease: cmp.Or(o.Lease, LeaseDefault), Log: o.NewLog}
+	machine, err := NewClaimant(role, me, o.Log, o.Sole)
 	if err != nil {
 		return nil, err
 	}

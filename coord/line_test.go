@@ -29,7 +29,7 @@ func record(t *testing.T, s coord.Store) coord.Holder {
 func TestSetCopies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &faulty{Store: &coord.Memory{}}
-		h := claim(t, f, "host:1", coord.Options{ID: "me", Log: "mine"})
+		h := claim(t, f, "host:1", coord.Options{ID: "me", Log: "mine", NewLog: "mine"})
 		set := func(ids ...string) {
 			t.Helper()
 			if err := h.SetCopies(t.Context(), ids); err != nil {
@@ -97,7 +97,7 @@ func TestSetCopiesFenced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := &coord.Memory{}
 		f := &faulty{Store: memory}
-		h := claim(t, f, "host:1", coord.Options{Log: "mine"})
+		h := claim(t, f, "host:1", coord.Options{Log: "mine", NewLog: "mine"})
 		if err := h.SetCopies(t.Context(), []string{"standby"}); err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestLine(t *testing.T) {
 			t.Helper()
 			ctx, die := context.WithCancel(t.Context())
 			begin := time.Now()
-			h, err := coord.Claim(ctx, s, "c", coord.Server(0), want.Addr, coord.Options{ID: id, Log: want.Log, Lease: lease})
+			h, err := coord.Claim(ctx, s, "c", coord.Server(0), want.Addr, coord.Options{ID: id, Log: want.Log, NewLog: want.Log, Lease: lease})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -48,8 +48,8 @@ func (c Continuation) String() string {
 // since is Since, of old records too.
 func (h *Holder) since() uint64 { return cmp.Or(h.Since, h.Epoch) }
 
-// holds reports whether what was acknowledged under an epoch is there still.
-func (h *Holder) holds(epoch uint64) bool { return h.since() <= epoch && epoch <= h.Epoch }
+// Holds reports whether what was acknowledged under an epoch is there still.
+func (h *Holder) Holds(epoch uint64) bool { return h.since() <= epoch && epoch <= h.Epoch }
 
 // continued is how a claim continues what the record tells of, should it take the role over.
 func (h *Holder) continued(id, log string) Continuation {

@@ -44,7 +44,7 @@ func (j *job) endedBefore() bool {
 // making visible is there, or never will be.
 func (s *Server) gone(j *job) {
 	j.loads.Wait()
-	j.log.end(s)
+	j.log.remove(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unclaim(j)
