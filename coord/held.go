@@ -19,8 +19,8 @@ type Options struct {
 	// copy of what it holds to this process names it by this.
 	ID string
 	// Log is the identity of the log on this process's disk; "": it has none. The log has at every moment all that this process would
-	// continue with: what is there when the process comes back under that identity counts as what its last holder has acknowledged. A
-	// log that was emptied, or has anything else, has another identity.
+	// continue with: if the record has this identity, what is in the log counts as all that was acknowledged. One whose content was lost
+	// has another identity.
 	Log string
 	// Sole says that nobody else can be at the address, as for somebody who listens there already and whose address is the
 	// same from everywhere (not 127.0.0.1, if the cluster has several machines). A holder that was there is dead then, and its
