@@ -76,8 +76,8 @@ type replay struct {
 // nobody is the number of a task that is none.
 const nobody = -1
 
-// settleBytes is after how many bytes of records the replay waits for the partitions.
-const settleBytes = 64 << 20
+// waitBytes is after how many bytes of records the replay waits for the partitions.
+const waitBytes = 64 << 20
 
 // errFailed is why a job is not made again that had failed.
 var errFailed = errors.New("it had failed")
@@ -162,8 +162,8 @@ func (r *replay) read(ctx context.Context) (err error) {
 		}
 		r.records++
 		r.bytes += int64(len(rec.Body))
-		if r.since += int64(len(rec.Body)); r.since > settleBytes {
-			r.settle()
+		if r.since += int64(len(rec.Body)); r.since > waitBytes {
+			r.waitAll()
 		}
 		if time.Since(said) > time.Second {
 			said = time.Now()
@@ -172,7 +172,7 @@ func (r *replay) read(ctx context.Context) (err error) {
 		}
 	}
 	if r.j != nil {
-		r.settle()
+		r.waitAll()
 	}
 	return r.oddity()
 }
@@ -262,8 +262,8 @@ func (r *replay) drain() {
 	<-done
 }
 
-// settle waits until partitions have done what they were told.
-func (r *replay) settle() {
+// waitAll waits until partitions have done what they were told.
+func (r *replay) waitAll() {
 	r.under.Wait()
 	r.drain()
 	for _, s := range (*r.j.stores.Load())[1:] {

@@ -32,7 +32,7 @@ var needs = map[rpc.Op]access.Right{
 	rpc.OpCatalog: access.Read,
 	rpc.OpPrune:   access.Write,
 	rpc.OpMove:    access.Write,
-	rpc.OpHeed:    access.Write,
+	rpc.OpAwait:   access.Write,
 	rpc.OpMoving:  access.Write,
 }
 

@@ -148,7 +148,7 @@ var ops = map[rpc.Op]func(s *Server, m *member, x *rpc.Exchange){
 	rpc.OpDirect:  (*Server).direct,
 	rpc.OpCatalog: (*Server).catalog,
 	rpc.OpPrune:   (*Server).prune,
-	rpc.OpHeed:    (*Server).heed,
+	rpc.OpAwait:   (*Server).await,
 	rpc.OpMoving:  (*Server).moving,
 }
 
