@@ -151,7 +151,7 @@ func (c *copies) ask(s *Server, from *rpc.Peer, a *rpc.Copy) (*outgoing, error) 
 	case b == nil:
 		b = &standby{claim: a.Claim, from: from}
 		c.standbys[a.Claim] = b
-		from.State = &outgoing{to: b, logs: map[*jobLog]*sending{}}
+		from.State = &outgoing{to: b, logs: map[*jobLog]*sending{}, told: -1}
 		go c.watch(b)
 		if !c.tells {
 			c.tells = true

@@ -17,7 +17,7 @@ import (
 type outgoing struct {
 	to   *standby
 	logs map[*jobLog]*sending
-	told int // how many logs it knows of
+	told int // how many logs it knows of; -1: it does not know what server this is
 }
 
 // close closes all that is read.
