@@ -45,9 +45,9 @@ func (j *job) endedBefore() bool {
 func (s *Server) gone(j *job) {
 	j.loads.Wait()
 	j.log.remove(s)
+	s.unclaim(j)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.unclaim(j)
 	close(j.gone)
 	if s.endings[j.name] == j {
 		delete(s.endings, j.name)
