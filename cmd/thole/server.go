@@ -39,12 +39,16 @@ and then it writes the state of a job beside its log, in the background, which m
 
 With --coordinate it is one of the servers of a cluster, --role N of them from 0 on: workers find it by its role. While another process has
 the role it waits, and takes over when that one is silent for --lease, or ends; jobs go on from their last checkpoints then. It answers
-nothing while it does not hold the role, and ends, with exit code 75, when another has taken it.`,
+nothing while it does not hold the role, and ends, with exit code 75, when another has taken it.
+
+With --log, --coordinate and --replicas 2 the process that waits copies the log of the one that has the role, which acknowledges nothing that
+the other has not: it takes over where that one was, and nobody goes back.`,
 		Example: "  thole server --listen 127.0.0.1:7001 --store /data/models\n  thole server --listen unix:/run/thole.sock\n" +
 			"  thole server --listen 127.0.0.1:7001 --store /data/models --log /data/log\n" +
 			"  thole server --listen :7001 --tls-cert cert.pem --tls-key key.pem --tokens tokens --admin 127.0.0.1:9001\n" +
 			"  thole server --listen :7001 --advertise host1 --store /data/models --coordinate etcd://host0:2379 --role 0\n" +
-			"  thole server --listen 127.0.0.1:0 --coordinate dir:coordination --role 1 --lease 3s",
+			"  thole server --listen 127.0.0.1:0 --coordinate dir:coordination --role 1 --lease 3s\n" +
+			"  thole server --listen 127.0.0.1:0 --coordinate dir:coordination --role 1 --log /data/log --replicas 2",
 		RunE: func(c *cobra.Command, _ []string) error {
 			level := slog.LevelInfo
 			if quiet {
