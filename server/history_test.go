@@ -13,6 +13,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"thole.example/internal/seeds"
 	"thole.example/matrix"
 	"thole.example/ps"
 	"thole.example/ssp"
@@ -73,9 +74,8 @@ func TestHistories(t *testing.T) { tryHistories(t, false) }
 func TestHistoriesKilled(t *testing.T) { tryHistories(t, true) }
 
 func tryHistories(t *testing.T, killed bool) {
-	first, seeds := seeds(t)
 	reads, adds, kills := 0, 0, 0
-	for seed := first; seed < first+max(1, seeds/5); seed++ {
+	for seed := range seeds.Of(t, "FAULT", 500, 60).Part(5).All() {
 		synctest.Test(t, func(t *testing.T) {
 			sc := newScenario(seed)
 			sc.bound, sc.outage, sc.tasks, sc.killed = ssp.ASP, noOutage, 3, killed
