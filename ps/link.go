@@ -152,6 +152,9 @@ func (l *link) cutOff(x *exchange) bool {
 
 // answered notes what came of an exchange.
 func (l *link) answered(x *exchange, r *rpc.Response, err error) {
+	if l.c.o.Find != nil && errors.Is(err, rpc.ErrStandby) { // the server is there, but another may have its role, and know what came of it
+		err = fmt.Errorf("%w: %v", rpc.ErrLost, err)
+	}
 	gone := errors.Is(err, rpc.ErrLost) && !errors.Is(err, rpc.ErrClosed)
 	switch {
 	case err == nil || isFault(err):
@@ -235,7 +238,7 @@ func (l *link) connect(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case l.trying.Err() != nil && !errors.Is(err, rpc.ErrNotFound):
-		case !errors.Is(err, rpc.ErrUnreachable) && !errors.Is(err, rpc.ErrLost):
+		case !errors.Is(err, rpc.ErrUnreachable) && !errors.Is(err, rpc.ErrLost) && (l.c.o.Find == nil || !errors.Is(err, rpc.ErrStandby)):
 			return fmt.Errorf("%w; then: %w", l.lost, err)
 		}
 		select {
@@ -251,6 +254,13 @@ func (l *link) connect(ctx context.Context) error {
 
 // rejoin connects to the server and says who is back, or again who is there if the server may not have heard it.
 func (l *link) rejoin(ctx context.Context) error {
+	if l.c.o.Find != nil {
+		addr, role, err := l.c.o.Find(ctx, l.index)
+		if err != nil {
+			return err
+		}
+		l.addr, l.role = addr, role
+	}
 	conn, err := l.c.o.Network.Dial(ctx, l.addr)
 	if err != nil {
 		return err

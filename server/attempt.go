@@ -44,10 +44,10 @@ func (j *job) endedBefore() bool {
 // making visible is there, or never will be.
 func (s *Server) gone(j *job) {
 	j.loads.Wait()
-	j.log.end(s)
+	j.log.remove(s)
+	s.unclaim(j)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.unclaim(j)
 	close(j.gone)
 	if s.endings[j.name] == j {
 		delete(s.endings, j.name)

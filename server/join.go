@@ -63,7 +63,7 @@ func (s *Server) arrive(at *seat, x *rpc.Exchange, a *rpc.Join) {
 func (s *Server) bring(at *seat, x *rpc.Exchange, a *rpc.Join, log *jobLog) {
 	j, err := s.enter(a, log)
 	if log != nil && (j == nil || j.log != log) {
-		log.end(s)
+		log.remove(s)
 	}
 	switch {
 	case err != nil:

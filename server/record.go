@@ -103,7 +103,7 @@ func (s *snapshot) stateColumns(ctx context.Context, p *state.Partition, give fu
 			if err := s.charged(b, give); err != nil {
 				return err
 			}
-			s.pace.rest(ctx, bandSize(b), s.of.of.job.slowest.Load())
+			s.pace.pause(ctx, bandSize(b), s.of.of.job.slowest.Load())
 			s.pace.begin()
 		}
 	}
@@ -186,7 +186,7 @@ func (s *snapshot) stateCells(ctx context.Context, p *state.Partition, give func
 		if err := s.charged(b, give); err != nil {
 			return err
 		}
-		s.pace.rest(ctx, bandSize(b), s.of.of.job.slowest.Load())
+		s.pace.pause(ctx, bandSize(b), s.of.of.job.slowest.Load())
 	}
 	return nil
 }

@@ -136,6 +136,11 @@ func (k *killer) kill(i int) {
 	k.kills++
 }
 
+func (k *killer) killed() int { return k.kills }
+
+// end does nothing: the servers end with their farm.
+func (k *killer) end() {}
+
 // run kills servers until the tasks are over.
 func (k *killer) run(over chan struct{}) {
 	for {

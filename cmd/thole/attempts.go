@@ -125,7 +125,7 @@ func (p *plan) attempts(ctx context.Context, c *cluster, w *watcher, run runner)
 			continue
 		}
 		w.again(err, p.attempt)
-		if err := f.rest(ctx); err != nil {
+		if err := f.sleep(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -198,8 +198,8 @@ func (f *failures) add(p *plan, why error, wrote bool) error {
 	return nil
 }
 
-// rest lets the pause go by, and makes the next one longer.
-func (f *failures) rest(ctx context.Context) error {
+// sleep lets the pause go by, and makes the next one longer.
+func (f *failures) sleep(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
