@@ -152,7 +152,7 @@ func (l *link) cutOff(x *exchange) bool {
 
 // answered notes what came of an exchange.
 func (l *link) answered(x *exchange, r *rpc.Response, err error) {
-	if l.c.o.Find != nil && errors.Is(err, rpc.ErrStandby) { // the server is there, but another may have its role, and know what came of it
+	if l.c.elsewhere(err) {
 		err = fmt.Errorf("%w: %v", rpc.ErrLost, err)
 	}
 	gone := errors.Is(err, rpc.ErrLost) && !errors.Is(err, rpc.ErrClosed)
@@ -178,6 +178,16 @@ func (l *link) answered(x *exchange, r *rpc.Response, err error) {
 			}
 		}
 	}
+}
+
+// elsewhere reports whether what a server held may go on at another: it answers that it may not have its role, or has ended in order.
+func (c *Client) elsewhere(err error) bool {
+	if c.o.Find == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return errors.Is(err, rpc.ErrStandby) || errors.Is(err, rpc.ErrClosed) && !isFault(err) && !c.closed
 }
 
 // isFault reports whether the error is a server's answer.
@@ -238,7 +248,7 @@ func (l *link) connect(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case l.trying.Err() != nil && !errors.Is(err, rpc.ErrNotFound):
-		case !errors.Is(err, rpc.ErrUnreachable) && !errors.Is(err, rpc.ErrLost) && (l.c.o.Find == nil || !errors.Is(err, rpc.ErrStandby)):
+		case !errors.Is(err, rpc.ErrUnreachable) && !errors.Is(err, rpc.ErrLost) && !l.c.elsewhere(err):
 			return fmt.Errorf("%w; then: %w", l.lost, err)
 		}
 		select {

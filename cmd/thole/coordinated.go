@@ -136,7 +136,7 @@ func (c *cluster) finder() func(ctx context.Context, server int) (string, uint64
 			return "", 0, err
 		case err != nil:
 			return "", 0, fmt.Errorf("--coordinate %s: %w: %w", r.url, rpc.ErrUnreachable, err)
-		case h == nil || !h.Holds(r.members[server].Epoch):
+		case h == nil || !h.Holds(r.members[server].Epoch) || h.ID == "" && h.Log == "":
 			return "", 0, fmt.Errorf("server %d of cluster %q was replaced, and what it held is lost: %w", server, r.cluster, rpc.ErrAborted)
 		case h.ID == "":
 			return "", 0, fmt.Errorf("nobody is server %d of cluster %q: %w", server, r.cluster, rpc.ErrUnreachable)
