@@ -340,7 +340,7 @@ func (l *link) welcome(r *rpc.Response) error {
 	case to != 0:
 		return l.lie("the task has to join in attempt %d, and did in attempt %d: want a later one", to, l.c.o.Attempt)
 	}
-	if first := !l.joined && l.epoch == 0; first && l.c.o.Replace && joined.Seq > 0 {
+	if !l.joined && l.c.o.Replace && joined.Seq > 0 {
 		l.seq = joined.Seq
 		if err := l.c.goOnAt(joined.Clock); err != nil {
 			return err

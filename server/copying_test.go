@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"thole.example/budget"
+	"thole.example/internal/seeds"
 	"thole.example/rpc"
 	"thole.example/server"
 	"thole.example/ssp"
@@ -294,12 +294,12 @@ func (s *succession) end() {
 // TestStandbys kills servers whose logs standbys copy, while jobs run through faults: whoever has everything takes over, and every job ends
 // as if nothing had happened.
 func TestStandbys(t *testing.T) {
-	first, count := seeds(t)
+	set := seeds.Of(t, "FAULT", 500, 60).Part(8)
 	takeovers, returns := 0, 0
-	for seed := first; seed < first+max(1, count/8); seed++ {
+	for seed := range set.All() {
 		sc := newScenario(seed)
 		sc.outage, sc.killed = noOutage, true
-		ok := t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+		set.Try(t, seed, sc, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFarm(t, 0, sc)
 				s := newSuccession(t, sc, f)
@@ -325,12 +325,9 @@ func TestStandbys(t *testing.T) {
 				takeovers, returns = takeovers+s.takeovers, returns+s.returns
 			})
 		})
-		if !ok {
-			t.Errorf("FAULT_SEED=%d: %v", seed, sc)
-		}
 	}
 	t.Logf("%d standbys took over, %d servers came back from their own log", takeovers, returns)
-	if (takeovers == 0 || returns == 0) && count > 10 {
+	if (takeovers == 0 || returns == 0) && set.Count > 1 {
 		t.Error("no standby took over, or no server came back from its log")
 	}
 }

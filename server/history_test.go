@@ -13,6 +13,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"thole.example/internal/seeds"
 	"thole.example/matrix"
 	"thole.example/ps"
 	"thole.example/ssp"
@@ -87,9 +88,8 @@ type havoc interface {
 }
 
 func tryHistories(t *testing.T, start func(sc *scenario, f *farm) havoc) {
-	first, seeds := seeds(t)
 	reads, adds, kills := 0, 0, 0
-	for seed := first; seed < first+max(1, seeds/5); seed++ {
+	for seed := range seeds.Of(t, "FAULT", 500, 60).Part(5).All() {
 		synctest.Test(t, func(t *testing.T) {
 			sc := newScenario(seed)
 			sc.bound, sc.outage, sc.tasks, sc.killed = ssp.ASP, noOutage, 3, start != nil

@@ -86,7 +86,7 @@ func (s *Server) bring(at *seat, x *rpc.Exchange, a *rpc.Join, log *jobLog) {
 		if !m.joined.Swap(true) {
 			j.members[m.conn] = m
 			go m.watch(x.From.Gone)
-			said := []any{"job", j.name, "task", m.task, "client", x.From.Name}
+			said := []any{"job", j.name, "task", m.task, "attempt", a.Attempt, "client", x.From.Name}
 			if x.From.Grant != nil {
 				said = append(said, "token", x.From.Grant.Name())
 			}

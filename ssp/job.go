@@ -299,6 +299,13 @@ func (j *Job[D, R]) Ended() bool { return j.ended }
 // Failed is why the job has failed, nil if it has not.
 func (j *Job[D, R]) Failed() error { return j.failed }
 
+// Done reports whether a job that has ended came to its end: all of its tasks had left, or the others went on without them. In a job with
+// attempts no task that is needed leaves before the work is done, and another that comes back then may fail the attempt, not the job.
+func (j *Job[D, R]) Done() bool {
+	done := func(m *member[D, R]) bool { return m != nil && m.status == Left && !m.optional }
+	return j.failed == nil || j.attempt > 0 && slices.ContainsFunc(j.members, done)
+}
+
 // Plan is the settings of the job, as far as those who have joined have said them.
 func (j *Job[D, R]) Plan() string { return j.plan }
 

@@ -171,7 +171,7 @@ type failures struct {
 // add counts an attempt that failed with why, in which this process has written a checkpoint or not. The error is that it was the last one.
 func (f *failures) add(p *plan, why error, wrote bool) error {
 	if _, later := errors.AsType[*ps.LaterAttempt](why); later && p.giveUp > 0 { // it may have waited for that
-		f.since = time.Time{}
+		f.since, f.pause = time.Time{}, firstAttemptPause // in that one the others go on without it before long
 	}
 	switch {
 	case wrote:
