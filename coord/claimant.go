@@ -57,8 +57,8 @@ const (
 )
 
 // NewClaimant is a claim of a role that has not begun: its first event is Deadline. The holder has ID, Addr and Lease, and if it has a log
-// the identity that the log gets when it does not continue with what is in it; log is the identity that it has, "" if there is nothing in it.
-// With sole, nobody else can be at its address: a holder that was there is dead, and its lease is not waited for.
+// the identity that the log gets when it does not continue with what is in it; log is the identity that it has, "" if there is nothing
+// in it. With sole, nobody else can be at its address: a holder that was there is dead, and its lease is not waited for.
 func NewClaimant(role Role, me Holder, log string, sole bool) (*Claimant, error) {
 	me.Epoch, me.Beat, me.Since, me.Copies = 1, 0, 0, nil
 	if me.ID == "" || me.Addr == "" {

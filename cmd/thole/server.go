@@ -41,8 +41,8 @@ With --coordinate it is one of the servers of a cluster, --role N of them from 0
 the role it waits, and takes over when that one is silent for --lease, or ends; jobs go on from their last checkpoints then. It answers
 nothing while it does not hold the role, and ends, with exit code 75, when another has taken it.
 
-With --log, --coordinate and --replicas 2 the process that waits copies the log of the one that has the role, which acknowledges nothing that
-the other has not: it takes over where that one was, and nobody goes back.`,
+With --log, --coordinate and --replicas 2 the process that waits copies the log of the one that has the role, which acknowledges nothing
+that the other has not: it takes over where that one was, and nobody goes back.`,
 		Example: "  thole server --listen 127.0.0.1:7001 --store /data/models\n  thole server --listen unix:/run/thole.sock\n" +
 			"  thole server --listen 127.0.0.1:7001 --store /data/models --log /data/log\n" +
 			"  thole server --listen :7001 --tls-cert cert.pem --tls-key key.pem --tokens tokens --admin 127.0.0.1:9001\n" +
