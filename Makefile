@@ -16,7 +16,7 @@ fuzz:
 
 # The properties with many more draws, from a fresh seed, 10,000 jobs with faults, and 10,000 that outlive their processes.
 soak:
-	RAPID_CHECKS=5000 FAULT_SEEDS=10000 SIM_SEEDS=10000 go test -timeout 60m ./...
+	RAPID_CHECKS=5000 FAULT_SEEDS=10000 SIM_SEEDS=10000 go test -timeout 3h ./...
 
 # Three servers and three workers, of which one is killed every two seconds, come to the model of a training that nobody disturbed:
 # make kills KILL_TIME=5m KILL_SEED=2

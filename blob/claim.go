@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,15 +9,16 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"sync"
 
 	"thole.example/internal/filelock"
 )
 
 // Claimer is a Bucket in which one process at a time can have a tree for itself.
 type Claimer interface {
-	// Claim makes the tree this process's, which need not exist, until release is called or the process ends, however that is. who says
-	// whose it is, to others who claim it: they get a *Claimed. It keeps nobody from writing there who does not claim it. Where files
-	// cannot be locked it does nothing.
+	// Claim makes the tree this process's, which need not exist, until release is called, once or more often, or the process ends, however
+	// that is. who says whose it is, to others who claim it: they get a *Claimed. It keeps nobody from writing there who does not claim
+	// it. Where files cannot be locked it does nothing.
 	Claim(ctx context.Context, tree, who string) (release func(), err error)
 }
 
@@ -51,7 +53,7 @@ func (d *Dir) Claim(ctx context.Context, tree, who string) (release func(), err 
 		case errors.Is(err, filelock.ErrHeld):
 			text, _ := io.ReadAll(io.LimitReader(f, whoLimit)) // it is a courtesy
 			f.Close()
-			return nil, &Claimed{tree, string(text)}
+			return nil, &Claimed{tree, cmp.Or(string(text), "somebody who has not said yet who it is")}
 		case err != nil:
 			f.Close()
 			return func() {}, os.Remove(name)
@@ -63,7 +65,7 @@ func (d *Dir) Claim(ctx context.Context, tree, who string) (release func(), err 
 		if err == nil {
 			_, err = f.WriteAt([]byte(who), 0)
 		}
-		release = func() { os.Remove(name); f.Close() }
+		release = sync.OnceFunc(func() { os.Remove(name); f.Close() }) // later the file is somebody else's
 		if err != nil {
 			release()
 			return nil, fmt.Errorf("blob: %w", err)

@@ -48,6 +48,16 @@ func TestClaim(t *testing.T) {
 				t.Errorf("%q, %v", text, err)
 			}
 			release()
+			again, err := b.Claim(t.Context(), tree, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			release() // once more, when it is another's
+			_, err = b.Claim(t.Context(), tree, "job d")
+			if is, ok := errors.AsType[*Claimed](err); !ok || is.Who != "somebody who has not said yet who it is" {
+				t.Errorf("%v, want that somebody has it", err)
+			}
+			again()
 		})
 	}
 	if _, err := NewDir(dir).Claim(t.Context(), "../x", ""); !errors.Is(err, ErrName) {

@@ -79,7 +79,7 @@ func (d *Dir) Publish(_ context.Context, from, to string, over State) error {
 // over ends a change of names, in the folders: what was replaced, if anything was, goes when what took its place is on the disk.
 func (d *Dir) over(old string, changed ...string) error {
 	for _, dir := range slices.Compact(changed) {
-		if err := d.settle(dir); err != nil {
+		if err := d.syncDir(dir); err != nil {
 			return err
 		}
 	}

@@ -21,8 +21,8 @@ func (a *ahead) wrote(f *os.File, n int) {
 	}
 }
 
-// settle makes the entries of a folder outlive the machine, if the bucket wants that.
-func (d *Dir) settle(dir string) error {
+// syncDir makes the entries of a folder outlive the machine, if the bucket wants that.
+func (d *Dir) syncDir(dir string) error {
 	if !d.sync {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (d *Dir) folders(dir string) error {
 		return err
 	}
 	for _, at := range above {
-		if err := d.settle(at); err != nil {
+		if err := d.syncDir(at); err != nil {
 			return err
 		}
 	}

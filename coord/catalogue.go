@@ -46,7 +46,8 @@ var ErrEarlier = errors.New("a later one is committed")
 
 // Begin says that an attempt of a job runs from now on, on servers of these epochs, and ends the attempts before it: they
 // commit nothing any more. What is answered has the checkpoint to go on from. It fails with ErrFenced if a later attempt has begun,
-// or the same one on other servers, or one of the servers was replaced. Whoever got no answer may begin the same attempt again.
+// or the same one on other servers, or one of the servers was replaced by another that does not continue what it held. Whoever got no
+// answer may begin the same attempt again, also when others continue its servers meanwhile: Job.Servers stays as the attempt began.
 func Begin(ctx context.Context, s Store, cluster, job string, attempt int, servers []Member) (Job, error) {
 	epochs := make([]uint64, len(servers))
 	for i, m := range servers {
@@ -56,17 +57,25 @@ func Begin(ctx context.Context, s Store, cluster, job string, attempt int, serve
 		switch {
 		case attempt < j.Attempt:
 			return fmt.Errorf("attempt %d has begun: %w", j.Attempt, ErrFenced)
-		case attempt == j.Attempt && !slices.Equal(epochs, j.Servers):
-			return fmt.Errorf("attempt %d has begun on servers of the epochs %v, not %v: %w", attempt, j.Servers, epochs, ErrFenced)
+		case attempt > j.Attempt:
+			j.Servers = epochs
+		case !slices.Equal(epochs, j.Servers):
+			err := ErrFenced
+			if len(epochs) == len(j.Servers) {
+				err = current(ctx, s, cluster, j.Servers) // if both are there still they are the same
+			}
+			if err != nil {
+				return fmt.Errorf("attempt %d has begun on servers of the epochs %v, not %v: %w", attempt, j.Servers, epochs, err)
+			}
 		}
-		j.Attempt, j.Servers, j.Ended = attempt, epochs, false
+		j.Attempt, j.Ended = attempt, false
 		return current(ctx, s, cluster, epochs)
 	})
 }
 
 // Commit makes a checkpoint the one to go on from. All of its objects have to be written; its Attempt is the one that wrote it. It fails
-// with ErrFenced if another attempt has begun or one of its servers was replaced, and with ErrEarlier if one of the same attempt and a
-// later step is committed. Whoever got no answer may commit the same checkpoint again.
+// with ErrFenced if another attempt has begun or one of its servers was replaced by another that does not continue what it held, and with
+// ErrEarlier if one of the same attempt and a later step is committed. Whoever got no answer may commit the same checkpoint again.
 //
 // That no server was replaced is looked up before the write: one that is replaced in between finds the checkpoint, which
 // was complete before, because nobody goes on but by Begin, and of Begin and Commit the second sees what the first did.

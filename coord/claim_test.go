@@ -1,6 +1,7 @@
 package coord_test
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -52,12 +53,13 @@ func TestTranscripts(t *testing.T) {
 
 // script makes events of lines of text, lets them happen to a claim, and tells the effects as text.
 //
-//	claim lease=12s sole        a claim of server 3 by "me" at host:1
+//	claim lease=12s sole        a claim of server 3 by "me" at host:1; with log=mine it has a log
 //	at 5s                       the time of what follows
 //	read v=7 by=other epoch=4 lease=12s addr=host:2
-//	read v=7 given epoch=4      a record that was given back
+//	read v=7 given epoch=4      a record that was given back; both may have log=theirs copies=me,third since=2
 //	read                        no record; read err=TEXT: no answer; read bad: no record of ours
 //	wrote v=8                   wrote changed, wrote err=TEXT
+//	copies name=a,b             these are to be named
 //	deadline, release, next
 //
 // An answer is one to the last request, unless seq says another.
@@ -79,6 +81,29 @@ func (s *script) effects(lines []string) string {
 	return s.out.String()
 }
 
+// names is a list of IDs.
+func names(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
+}
+
+// held is what a record says of what the role holds.
+func held(h coord.Holder) string {
+	text := ""
+	if h.Since != h.Epoch {
+		text += fmt.Sprintf(", since %d", h.Since)
+	}
+	if h.Log != "" {
+		text += ", log " + h.Log
+	}
+	if len(h.Copies) > 0 {
+		text += ", copies " + strings.Join(h.Copies, " ")
+	}
+	return text
+}
+
 func settings(words []string) map[string]string {
 	set := map[string]string{}
 	for _, w := range words {
@@ -93,7 +118,8 @@ func (s *script) line(verb string, set map[string]string, words []string) {
 	switch verb {
 	case "claim":
 		var err error
-		s.claim, err = coord.NewClaimant(coord.Server(3), coord.Holder{ID: "me", Addr: "host:1", Lease: s.duration(set["lease"])}, sole)
+		s.claim, err = coord.NewClaimant(coord.Server(3), coord.Holder{ID: "me", Addr: "host:1", Lease: s.duration(set["lease"]),
+			Log: cmp.Or(set["newlog"], set["log"])}, set["log"], sole)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -122,7 +148,8 @@ func (s *script) event(verb string, set map[string]string) coord.Event {
 	case "read":
 		r := coord.Read{Seq: seq, Version: coord.Version(set["v"]), Err: err}
 		if set["by"] != "" || given {
-			r.Holder = &coord.Holder{ID: set["by"], Addr: set["addr"], Epoch: s.number(set["epoch"]), Beat: s.number(set["beat"])}
+			r.Holder = &coord.Holder{ID: set["by"], Addr: set["addr"], Epoch: s.number(set["epoch"]), Beat: s.number(set["beat"]),
+				Log: set["log"], Copies: names(set["copies"]), Since: s.number(set["since"])}
 			if !given {
 				r.Holder.Lease = s.duration(set["lease"])
 			}
@@ -140,6 +167,8 @@ func (s *script) event(verb string, set map[string]string) coord.Event {
 		return coord.Deadline{}
 	case "release":
 		return coord.Release{}
+	case "copies":
+		return coord.Copies{Copies: names(set["name"])}
 	}
 	s.t.Fatalf("no event is called %q", verb)
 	return nil
@@ -156,12 +185,18 @@ func (s *script) effect(e coord.Effect) {
 	case coord.Put:
 		s.seq = e.Seq
 		if e.Holder.ID == "" {
-			s.say("put nobody, epoch %d, over %q (%d)", e.Holder.Epoch, e.Old, e.Seq)
+			s.say("put nobody, epoch %d%s, over %q (%d)", e.Holder.Epoch, held(e.Holder), e.Old, e.Seq)
 		} else {
-			s.say("put me, epoch %d, beat %d, over %q (%d)", e.Holder.Epoch, e.Holder.Beat, e.Old, e.Seq)
+			s.say("put me, epoch %d, beat %d%s, over %q (%d)", e.Holder.Epoch, e.Holder.Beat, held(e.Holder), e.Old, e.Seq)
 		}
 	case coord.Hold:
-		s.say("hold epoch %d until %v", e.Epoch, e.Until)
+		from := ""
+		if e.Continues != coord.Anew || e.Since != e.Epoch {
+			from = fmt.Sprintf(" since %d %v", e.Since, e.Continues)
+		}
+		s.say("hold epoch %d%s until %v", e.Epoch, from, e.Until)
+	case coord.Recorded:
+		s.say("recorded")
 	case coord.Stop:
 		s.say("stop")
 	case coord.End:

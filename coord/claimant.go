@@ -1,8 +1,10 @@
 package coord
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -16,12 +18,15 @@ import (
 //	holding    a third of its lease                    writing
 //	ended      nothing
 type Claimant struct {
-	me    Holder // as it was written last
+	me    Holder // as it is to be written
 	role  Role
 	sole  bool
 	phase phase
 	seq   uint64        // of the last request to the store
 	next  time.Duration // when to give up the request, or to make the next
+
+	log   string // identity of the log that is there
+	fresh string // and that it gets if it does not continue
 
 	seen    *Holder // the record read last
 	version Version // of it, or of what was written after
@@ -29,13 +34,15 @@ type Claimant struct {
 	looked  bool   // something was read
 	highest uint64 // epoch of all that were seen
 
-	sent  time.Duration // when the Put was made that is not answered
+	put   Holder        // what the Put writes that is not answered
+	sent  time.Duration // when that was made
 	until time.Duration // the role is held so long
 	holds bool          // that time has not passed
 	held  bool          // it was held once: whoever else has it has taken it over
 	leave bool          // it is to be given back
-	gives bool          // the Put that is not answered gives it back
 	asked bool          // a Get is not answered
+	owed  bool          // the record may not name the copies that it is to name
+	from  Continuation  // of the epoch that was written
 	said  string
 }
 
@@ -49,17 +56,18 @@ const (
 	ended
 )
 
-// NewClaimant is a claim of a role that has not begun: its first event is Deadline. The holder has ID, Addr and Lease. With sole, nobody
-// else can be at its address, so that a holder that was there is dead, and its lease is not waited for.
-func NewClaimant(role Role, me Holder, sole bool) (*Claimant, error) {
-	me.Epoch, me.Beat = 1, 0
+// NewClaimant is a claim of a role that has not begun: its first event is Deadline. The holder has ID, Addr and Lease, and if it has a log
+// the identity that the log gets when it does not continue with what is in it; log is the identity that it has, "" if there is nothing
+// in it. With sole, nobody else can be at its address: a holder that was there is dead, and its lease is not waited for.
+func NewClaimant(role Role, me Holder, log string, sole bool) (*Claimant, error) {
+	me.Epoch, me.Beat, me.Since, me.Copies = 1, 0, 0, nil
 	if me.ID == "" || me.Addr == "" {
 		return nil, fmt.Errorf("coord: a claim of %s with the identity %q and the address %q, want both", role, me.ID, me.Addr)
 	}
 	if err := me.check(); err != nil {
 		return nil, fmt.Errorf("coord: a claim of %s: %w", role, err)
 	}
-	return &Claimant{me: me, role: role, sole: sole}, nil
+	return &Claimant{me: me, role: role, log: log, fresh: me.Log, sole: sole}, nil
 }
 
 // Parts of a lease: a holder renews after one third and stops after two. What failed is tried again after a twelfth, and a
@@ -67,6 +75,10 @@ func NewClaimant(role Role, me Holder, sole bool) (*Claimant, error) {
 func (c *Claimant) renewal() time.Duration { return c.me.Lease / 3 }
 func (c *Claimant) hold() time.Duration    { return c.me.Lease / 3 * 2 }
 func (c *Claimant) retry() time.Duration   { return c.me.Lease / 12 }
+
+// patience is for how many leases a record with a log stays as it is before somebody takes the role over who has not what was held: so
+// long it waits for one that has the log, as the holder has when it is started again, or a copy.
+const patience = 3
 
 // Next is when the claim wants a Deadline; ok is false if it wants none.
 func (c *Claimant) Next() (at time.Duration, ok bool) {
@@ -97,6 +109,8 @@ func (c *Claimant) Step(now time.Duration, e Event) (effects []Effect) {
 		}
 	case Release:
 		effects = append(effects, c.release(now)...)
+	case Copies:
+		effects = append(effects, c.copies(now, e.Copies)...)
 	case Deadline:
 		if now >= c.next {
 			effects = append(effects, c.deadline(now)...)
@@ -109,7 +123,7 @@ func (c *Claimant) Step(now time.Duration, e Event) (effects []Effect) {
 func (c *Claimant) deadline(now time.Duration) []Effect {
 	switch {
 	case c.phase == holding:
-		return c.put(now)
+		return c.write(now)
 	case c.phase == writing && c.leave:
 		return c.end(End{})
 	case c.phase == waiting && c.free(now):
@@ -145,8 +159,8 @@ func (c *Claimant) read(now time.Duration, e Read) []Effect {
 	if h := c.seen; h != nil {
 		c.highest = max(c.highest, h.Epoch)
 		if h.ID == c.me.ID {
-			c.me.Epoch, c.me.Beat = h.Epoch, max(c.me.Beat, h.Beat)
-			return c.put(now)
+			c.me.Epoch, c.me.Beat, c.me.Since, c.me.Log = h.Epoch, max(c.me.Beat, h.Beat), h.since(), h.Log
+			return c.write(now)
 		}
 	}
 	switch {
@@ -155,38 +169,86 @@ func (c *Claimant) read(now time.Duration, e Read) []Effect {
 	case c.free(now):
 		return c.claim(now)
 	}
-	c.phase, c.next = waiting, c.since+c.seen.Lease
+	c.phase, c.next = waiting, c.since+c.wait()
 	c.seq++
-	return append(c.say("%s is held by %s (epoch %d): waits until that is silent for %v", c.role, c.seen.Addr, c.seen.Epoch, c.seen.Lease),
-		Watch{c.seq, c.version})
+	return append(c.waits(c.seen), Watch{c.seq, c.version})
+}
+
+// waits tells people what is waited for.
+func (c *Claimant) waits(h *Holder) []Effect {
+	switch {
+	case h.ID == "":
+		return c.say("%s was given back (epoch %d) by one with a log that this server has not: waits %v for one that has it", c.role,
+			h.Epoch, c.wait())
+	case c.lacks(h):
+		return c.say("%s is held by %s (epoch %d), with a log that this server has not: waits until that is silent for %v", c.role, h.Addr,
+			h.Epoch, c.wait())
+	}
+	return c.say("%s is held by %s (epoch %d): waits until that is silent for %v", c.role, h.Addr, h.Epoch, c.wait())
+}
+
+// lacks reports whether others can have what the claim has not.
+func (c *Claimant) lacks(h *Holder) bool {
+	return h.Log != "" && h.continued(c.me.ID, c.log) == Anew
+}
+
+// wait is how long the record stays as it was seen before the role may be taken.
+func (c *Claimant) wait() time.Duration {
+	switch h := c.seen; {
+	case h == nil:
+		return 0
+	case c.lacks(h):
+		return patience * cmp.Or(h.Lease, c.me.Lease)
+	case h.ID == "" || c.sole && h.Addr == c.me.Addr:
+		return 0
+	default:
+		return h.Lease
+	}
 }
 
 // free reports whether the role may be taken as the record is, which was there for some time.
-func (c *Claimant) free(now time.Duration) bool {
-	h := c.seen
-	return h == nil || h.ID == "" || c.sole && h.Addr == c.me.Addr || now >= c.since+h.Lease
-}
+func (c *Claimant) free(now time.Duration) bool { return now >= c.since+c.wait() }
 
 // claim takes the role over, if the record is still the one that was seen.
 func (c *Claimant) claim(now time.Duration) []Effect {
-	c.me.Epoch, c.me.Beat = c.highest+1, 0
-	return c.put(now)
+	c.me.Epoch, c.me.Beat, c.me.Log, c.from = c.highest+1, 0, c.fresh, Anew
+	if c.me.Since = c.me.Epoch; c.seen != nil {
+		if c.from = c.seen.continued(c.me.ID, c.log); c.from != Anew {
+			c.me.Since = c.seen.since()
+		}
+		if c.from == FromLog {
+			c.me.Log = c.log
+		}
+	}
+	return c.write(now)
 }
 
-func (c *Claimant) put(now time.Duration) []Effect {
+// write writes the record, so that the role is held for longer, or given back.
+func (c *Claimant) write(now time.Duration) []Effect {
 	c.me.Beat++
 	c.phase, c.sent, c.next = writing, now, now+2*c.retry()
 	c.seq++
-	h := c.me
-	if c.gives = c.leave; c.gives {
-		h = Holder{Epoch: h.Epoch}
+	if c.put = c.me; c.leave {
+		c.put.ID, c.put.Addr, c.put.Beat, c.put.Lease = "", "", 0, 0
 	}
-	return []Effect{Put{c.seq, h, c.version}}
+	return []Effect{Put{c.seq, c.put, c.version}}
 }
 
-func (c *Claimant) wrote(now time.Duration, e Wrote) []Effect {
+// copies has the record name these copies. A Put with them follows at once what is under way.
+func (c *Claimant) copies(now time.Duration, ids []string) []Effect {
+	if !c.held || c.leave {
+		return nil
+	}
+	c.me.Copies, c.owed = slices.Clone(ids), true
+	if c.phase == holding {
+		return c.write(now)
+	}
+	return nil
+}
+
+func (c *Claimant) wrote(now time.Duration, e Wrote) (effects []Effect) {
 	switch {
-	case c.leave && (e.Err != nil || c.gives):
+	case c.leave && (e.Err != nil || c.put.ID == ""):
 		return c.end(End{})
 	case errors.Is(e.Err, ErrChanged):
 		return c.get(now)
@@ -194,19 +256,25 @@ func (c *Claimant) wrote(now time.Duration, e Wrote) []Effect {
 		c.phase, c.next = reading, now+c.retry()
 		return c.silent(e.Err)
 	}
-	mine := c.me
-	c.version, c.seen, c.since, c.said = e.Version, &mine, c.sent, ""
-	c.highest = max(c.highest, mine.Epoch)
+	wrote := c.put
+	c.version, c.seen, c.since, c.said = e.Version, &wrote, c.sent, ""
+	c.highest = max(c.highest, wrote.Epoch)
 	if c.leave {
-		return c.put(now)
+		return c.write(now)
 	}
 	c.phase, c.next = holding, max(now, c.sent+c.renewal())
-	until := c.sent + c.hold()
-	if until <= now {
-		return nil // the answer took too long to count: the next Put is due
+	if until := c.sent + c.hold(); until > now { // otherwise the answer took too long to count, and the next Put is due
+		c.until, c.holds, c.held = until, true, true
+		effects = append(effects, Hold{until, c.me.Epoch, c.me.Since, c.from})
 	}
-	c.until, c.holds, c.held = until, true, true
-	return []Effect{Hold{c.me.Epoch, until}}
+	switch {
+	case c.owed && slices.Equal(wrote.Copies, c.me.Copies):
+		c.owed = false
+		effects = append(effects, Recorded{})
+	case c.owed:
+		effects = append(effects, c.write(now)...)
+	}
+	return effects
 }
 
 // release ends what is held at once: what is given back can be taken at once. A Put on its way is waited for.
@@ -222,7 +290,7 @@ func (c *Claimant) release(now time.Duration) (effects []Effect) {
 	case c.phase == writing:
 		return effects
 	case c.phase == holding:
-		return append(effects, c.put(now)...)
+		return append(effects, c.write(now)...)
 	}
 	return append(effects, c.end(End{})...)
 }

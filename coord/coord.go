@@ -21,6 +21,14 @@
 // look at the clock and what is done then there is always some time. Hence the epoch: it grows by one with each change of the
 // holder, travels with what a holder does, and whoever has seen a higher one refuses a lower one. [Begin] and [Commit] do.
 //
+// # What a role holds
+//
+// What a server holds can outlive a change of the holder: in a log on its disk, and in copies that other claimants have of it. The record
+// says so: the identity of the log, the claims that have a copy ([Held.SetCopies]), and since which epoch nothing was lost. A claimant
+// that has either is complete: it takes the role over as said above, and Since stays. Any other is patient, as long as the record has a
+// log: it waits three leases for one that is complete, also when the role was given back. If it takes the role over, Since is its own
+// epoch: what was held before is lost. Whoever works with epoch e of a role goes on as long as Since <= e <= Epoch.
+//
 // Epochs grow as long as nobody removes keys from the store by hand.
 package coord
 

@@ -36,6 +36,10 @@ func TestRecords(t *testing.T) {
 		{"c/server/0", `{"id":"a","epoch":1}`, "a lease of 0s"},
 		{"c/server/0", `{"id":"a","epoch":1,"lease_ns":99999999999999}`, "want 100ms to 1h"},
 		{"c/server/0", `{"id":"a","epoch":-1}`, "c/server/0 at byte 20"},
+		{"c/server/0", `{"epoch":2,"since":3}`, "since 3 with epoch 2"},
+		{"c/server/0", `{"epoch":2,"copies":["a","","b"]}`, "copy 1 has an identity of 0 bytes"},
+		{"c/server/0", `{"epoch":2,"copies":["` + strings.Repeat(`a","`, coord.CopiesLimit) + `a"]}`, "17 copies, want at most 16"},
+		{"c/server/0", `{"epoch":2,"log":"` + strings.Repeat("l", coord.IDLimit+1) + `"}`, "an identity of 257 bytes, want at most 256"},
 		{"c/job/j", `{}`, "attempt 0"},
 		{"c/job/j", `{"attempt":2,"servers":[1,0]}`, "a server of epoch 0"},
 		{"c/job/j", `{"attempt":2,"checkpoint":{"path":"p","attempt":3}}`, "a checkpoint \"p\" of step 0 and attempt 3"},
@@ -66,6 +70,7 @@ func TestRecords(t *testing.T) {
 // FuzzRecords: whatever bytes are in a store, reading them ends with a record that can be written again, or with ErrRecord.
 func FuzzRecords(f *testing.F) {
 	f.Add([]byte(`{"id":"a","addr":"host:1","epoch":1,"beat":3,"lease_ns":10000000000}`))
+	f.Add([]byte(`{"id":"a","addr":"host:1","epoch":3,"lease_ns":10000000000,"log":"l","copies":["b","c"],"since":2}`))
 	f.Add([]byte(`{"attempt":2,"servers":[1,2],"checkpoint":{"path":"p","id":"i","step":4,"attempt":1}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := &coord.Memory{}
@@ -145,8 +150,8 @@ func TestCatalogue(t *testing.T) {
 		t.Fatal(err)
 	}
 	hold(t, s, 1, "host:2")
-	commit(2, 40, coord.ErrFenced, "server 1 has epoch 1, and 2 is another's")
-	begin(3, coord.ErrFenced, "server 1 has epoch 1, and 2 is another's")
+	commit(2, 40, coord.ErrFenced, "server 1 has epoch 1, want 2 to 2")
+	begin(3, coord.ErrFenced, "server 1 has epoch 1, want 2 to 2")
 	if n, err := coord.Changed(t.Context(), s, "c", servers); n != 1 || err != nil {
 		t.Errorf("changed: %d, %v", n, err)
 	}
@@ -157,7 +162,7 @@ func TestCatalogue(t *testing.T) {
 	begin(2, coord.ErrFenced, "attempt 2 has begun on servers of the epochs [1 1], not [1 2]")
 	begin(3, nil, "")
 	servers = old
-	begin(3, coord.ErrFenced, "[1 2], not [1 1]")
+	begin(3, coord.ErrFenced, "server 1 has epoch 1, want 2 to 2")
 
 	if err := coord.Complete(t.Context(), s, "c", "j", 2); !errors.Is(err, coord.ErrFenced) {
 		t.Errorf("attempt 2 is complete: %v", err)

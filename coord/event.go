@@ -26,10 +26,15 @@ type Deadline struct{}
 // Release says that the claim is to end, and the role to be given back if it is held.
 type Release struct{}
 
+// Copies says which claims the record is to name from now on as ones that have a copy. It is ignored while the role was never held, and
+// after Release.
+type Copies struct{ Copies []string }
+
 func (Read) event()     {}
 func (Wrote) event()    {}
 func (Deadline) event() {}
 func (Release) event()  {}
+func (Copies) event()   {}
 
 // Effect is something that the shell has to do; the types of this file are all there are. Of requests to the store only
 // the last one matters: the shell gives up the one before.
@@ -51,10 +56,12 @@ type Put struct {
 	Old    Version
 }
 
-// Hold says that the role is held until a time, under an epoch that stays the same.
+// Hold says that the role is held until a time; all else stays as it was the first time.
 type Hold struct {
-	Epoch uint64
-	Until time.Duration
+	Until     time.Duration
+	Epoch     uint64
+	Since     uint64 // of the Holder
+	Continues Continuation
 }
 
 // Stop says that the time of Hold has passed: somebody else may take the role over soon. Nothing may be done under it, until there is
@@ -68,13 +75,17 @@ type End struct {
 	Err error
 }
 
+// Recorded says that the record names the claims of the last Copies: whoever takes the role over has read that, or what was written later.
+type Recorded struct{}
+
 // Say is a line for people: whom the claim waits for, or why the store does not answer.
 type Say struct{ Text string }
 
-func (Get) effect()   {}
-func (Watch) effect() {}
-func (Put) effect()   {}
-func (Hold) effect()  {}
-func (Stop) effect()  {}
-func (End) effect()   {}
-func (Say) effect()   {}
+func (Get) effect()      {}
+func (Watch) effect()    {}
+func (Put) effect()      {}
+func (Hold) effect()     {}
+func (Recorded) effect() {}
+func (Stop) effect()     {}
+func (End) effect()      {}
+func (Say) effect()      {}

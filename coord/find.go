@@ -12,6 +12,9 @@ import (
 type Member struct {
 	Addr  string
 	Epoch uint64
+	Since uint64        // the first epoch from which on nothing was lost that was acknowledged
+	Lease time.Duration // how long the server keeps its role when it is silent
+	Log   string        // identity of its log; "": it has none
 }
 
 // Find is the servers 0 to n-1 of a cluster. It waits until all roles are held. Whoever holds one may have died since, and its lease may
@@ -30,7 +33,7 @@ func Find(ctx context.Context, s Store, cluster string, n int) ([]Member, error)
 			case err != nil:
 				return nil, err
 			case h != nil && h.ID != "":
-				all[i] = Member{h.Addr, h.Epoch}
+				all[i] = Member{h.Addr, h.Epoch, h.since(), h.Lease, h.Log}
 				continue
 			case missing == nil:
 				seen = v
@@ -66,8 +69,9 @@ func Who(ctx context.Context, s Store, cluster string, role Role) (*Holder, Vers
 	return h, v, err
 }
 
-// Changed waits until one of the servers that Find has told of is not the one any more, and says which: another has its role, or
-// it gave the role back. A store that does not answer is waited for.
+// Changed waits until what one of the servers holds that Find has told of is lost, and says which: another has its role that does not
+// continue, or it gave the role back and has no log. While somebody can come who continues, or has come, nothing has changed, and who it is
+// is found with Find. A store that does not answer is waited for.
 func Changed(ctx context.Context, s Store, cluster string, servers []Member) (int, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -91,7 +95,8 @@ func Changed(ctx context.Context, s Store, cluster string, servers []Member) (in
 	return c.server, c.err
 }
 
-// replaced waits until a role has another epoch, or nobody. While the store does not answer nothing has changed.
+// replaced waits until what a role held under an epoch is lost, or the role was given back by one that has no log. While the store does not
+// answer nothing has changed.
 func replaced(ctx context.Context, s Store, key string, epoch uint64) error {
 	for seen := Version(""); ; {
 		data, v, err := s.Get(ctx, key)
@@ -108,11 +113,11 @@ func replaced(ctx context.Context, s Store, key string, epoch uint64) error {
 		switch {
 		case errors.Is(err, ErrRecord):
 			return err
-		case err == nil && (h == nil || h.ID == "" || h.Epoch != epoch):
-			return nil
-		case err == nil:
+		case err == nil && h != nil && h.Holds(epoch) && (h.ID != "" || h.Log != ""):
 			seen = v
 			continue
+		case err == nil:
+			return nil
 		}
 		select {
 		case <-ctx.Done():
@@ -125,7 +130,8 @@ func replaced(ctx context.Context, s Store, key string, epoch uint64) error {
 // pause is how long a store that does not answer is left alone.
 const pause = time.Second
 
-// current says which of the servers that an attempt runs on are not the present ones, as ErrFenced; nil if all are.
+// current says which of the servers that an attempt runs on were replaced by others that do not continue what they held, as ErrFenced; nil
+// if none was.
 func current(ctx context.Context, s Store, cluster string, epochs []uint64) error {
 	var all []error
 	for i, epoch := range epochs {
@@ -135,8 +141,8 @@ func current(ctx context.Context, s Store, cluster string, epochs []uint64) erro
 			return err
 		case h == nil:
 			all = append(all, fmt.Errorf("server %d has epoch %d, but nobody ever had its role: %w", i, epoch, ErrFenced))
-		case h.Epoch != epoch:
-			all = append(all, fmt.Errorf("server %d has epoch %d, and %d is another's: %w", i, epoch, h.Epoch, ErrFenced))
+		case !h.Holds(epoch):
+			all = append(all, fmt.Errorf("server %d has epoch %d, want %d to %d: %w", i, epoch, h.since(), h.Epoch, ErrFenced))
 		}
 	}
 	return errors.Join(all...)

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,15 @@ import (
 // Options are how a role is claimed. The zero value is that of most.
 type Options struct {
 	Lease time.Duration // how long a holder that is silent keeps the role; 0: LeaseDefault
+	// ID tells the claim from all others that ever were, also from those of this process's former lives; "": a random one. Who sends a
+	// copy of what it holds to this process names it by this.
+	ID string
+	// Log is the identity of the log on this process's disk, if that has all that the holder has acknowledged who had it under this
+	// identity; "": there is no such log.
+	Log string
+	// NewLog is the identity that the log gets when the role is held and what is in it was not continued; "": the server keeps none. It
+	// must not be on the disk before all is that the new holder begins with: a process that is started again would take for whole what is not.
+	NewLog string
 	// Sole says that nobody else can be at the address, as for somebody who listens there already and whose address is the
 	// same from everywhere (not 127.0.0.1, if the cluster has several machines). A holder that was there is dead then, and its
 	// lease is not waited for: a server that is started again is back at once.
@@ -25,11 +35,12 @@ type Options struct {
 // Held is a role that was claimed. All methods may be called by any number of goroutines.
 type Held struct {
 	role    Role
-	epoch   uint64
+	first   Hold
 	span    atomic.Pointer[span] // nil: not now
 	given   atomic.Bool          // it is given back: never again
 	release chan struct{}
 	once    sync.Once
+	names   chan naming
 	lost    chan struct{}
 	err     error // why it was lost; set before lost is closed
 }
@@ -40,6 +51,12 @@ type span struct {
 	hold time.Duration
 }
 
+// naming is a request to name copies; done is closed when that is recorded.
+type naming struct {
+	copies []string
+	done   chan struct{}
+}
+
 // Claim waits until this process has the role, and keeps it from then on in the background, until Release, the end of ctx, or
 // until somebody else takes it over because this process or the store were silent for a lease. When ctx ends the role is not given back: it
 // lapses. Who has the role is found with [Find] at addr.
@@ -47,17 +64,17 @@ func Claim(ctx context.Context, s Store, cluster string, role Role, addr string,
 	if err := errors.Join(checkCluster(cluster), CheckKey(role.key(cluster))); err != nil {
 		return nil, err
 	}
-	me := Holder{ID: rand.Text(), Addr: addr, Lease: cmp.Or(o.Lease, LeaseDefault)}
-	machine, err := NewClaimant(role, me, o.Sole)
+	me := Holder{ID: cmp.Or(o.ID, rand.Text()), Addr: addr, Lease: cmp.Or(o.Lease, LeaseDefault), Log: o.NewLog}
+	machine, err := NewClaimant(role, me, o.Log, o.Sole)
 	if err != nil {
 		return nil, err
 	}
-	h := &Held{role: role, release: make(chan struct{}), lost: make(chan struct{})}
+	h := &Held{role: role, release: make(chan struct{}), names: make(chan naming), lost: make(chan struct{})}
 	k := &keeper{Held: h, machine: machine, store: s, key: role.key(cluster), say: o.Say, hold: machine.hold(),
-		begin: time.Now(), answers: make(chan Event), first: make(chan struct{}), forget: func() {}}
+		begin: time.Now(), answers: make(chan Event), has: make(chan struct{}), forget: func() {}}
 	go k.run(ctx)
 	select {
-	case <-k.first:
+	case <-k.has:
 		return h, nil
 	case <-h.lost:
 		return nil, h.err
@@ -65,10 +82,16 @@ func Claim(ctx context.Context, s Store, cluster string, role Role, addr string,
 }
 
 // Epoch is how often the role has changed hands: a fencing token, higher than those of all who held the role before.
-func (h *Held) Epoch() uint64 { return h.epoch }
+func (h *Held) Epoch() uint64 { return h.first.Epoch }
 
 // Role is the role that is held.
 func (h *Held) Role() Role { return h.role }
+
+// Continues is how this process came to what was held before, when it got the role.
+func (h *Held) Continues() Continuation { return h.first.Continues }
+
+// Since is the first epoch of the role from which on nothing was lost that was acknowledged: Epoch, if this process began [Anew].
+func (h *Held) Since() uint64 { return h.first.Since }
 
 // Valid reports whether nobody else can hold the role at a time, which is that of [time.Now]. If not, nothing may be done under it. It
 // may be valid again later, when the store answers again and nobody has taken the role over.
@@ -92,8 +115,39 @@ func (h *Held) Err() error {
 	}
 }
 
+// SetCopies has the record name the claims that have a copy of all that this holder has acknowledged, each of which can take the role over
+// and continue. It returns nil once the store has said that it names exactly these, so that whoever takes the role over knows of it. Of
+// several calls the last one counts, and each returns when its copies or those of a later one are recorded. The error is why the role
+// was lost, ErrFenced if somebody else has it or it was given back, or that of ctx, which says nothing: the record may name these, or those
+// from before.
+//
+// So a claim has to have all that was acknowledged from the call on that names it, and nothing may be acknowledged that it has not, until
+// the last call is one without it and has returned nil.
+func (h *Held) SetCopies(ctx context.Context, ids []string) error {
+	if err := checkCopies(ids); err != nil {
+		return fmt.Errorf("coord: %s: %w", h.role, err)
+	}
+	n := naming{slices.Clone(ids), make(chan struct{})}
+	names := h.names
+	for {
+		select {
+		case names <- n:
+			names = nil
+		case <-n.done:
+			return nil
+		case <-h.lost:
+			if h.err == nil {
+				return fmt.Errorf("coord: %s was given back: %w", h.role, ErrFenced)
+			}
+			return h.err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 // Release gives the role back, so that others need not wait for the lease, and waits until that is done or was given up, or ctx ends.
-// From its call on, the role is not valid.
+// From its call on, the role is not valid. What is given back keeps the log and the copies, for those who have them.
 func (h *Held) Release(ctx context.Context) error {
 	h.once.Do(func() { h.given.Store(true); close(h.release) })
 	select {
@@ -115,9 +169,10 @@ type keeper struct {
 	begin   time.Time // from which the machine's times are
 	sent    time.Time // when the last Put was
 	answers chan Event
-	first   chan struct{} // closed when the role is held for the first time
+	has     chan struct{} // closed when the role is held for the first time
 	forget  context.CancelFunc
-	last    string // what was said last
+	naming  []naming // that wait until they are recorded
+	last    string   // what was said last
 }
 
 func (k *keeper) run(ctx context.Context) {
@@ -144,6 +199,9 @@ func (k *keeper) run(ctx context.Context) {
 		case e = <-k.answers:
 		case <-release:
 			e, release = Release{}, nil
+		case n := <-k.names:
+			k.naming = append(k.naming, n)
+			e = Copies{n.copies}
 		case <-ctx.Done():
 			k.err = fmt.Errorf("coord: %s: %w%s", k.role, ctx.Err(), k.last)
 			return
@@ -169,6 +227,11 @@ func (k *keeper) do(ctx context.Context, effect Effect) {
 		})
 	case Hold:
 		k.holds(e)
+	case Recorded:
+		for _, n := range k.naming {
+			close(n.done)
+		}
+		k.naming = nil
 	case Stop:
 		k.span.Store(nil)
 	case End:
@@ -185,9 +248,9 @@ func (k *keeper) do(ctx context.Context, effect Effect) {
 func (k *keeper) holds(e Hold) {
 	k.span.Store(&span{k.sent, k.hold})
 	k.last = ""
-	if k.epoch == 0 {
-		k.epoch = e.Epoch
-		close(k.first)
+	if k.first.Epoch == 0 {
+		k.first = e
+		close(k.has)
 	}
 }
 

@@ -1,20 +1,72 @@
 package coord
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
 // Holder is the record of a role.
 type Holder struct {
-	ID    string        `json:"id,omitempty"`   // tells the claim from all others; "": the role was given back
+	ID    string        `json:"id,omitempty"`   // tells the claim from all others that ever were; "": the role was given back
 	Addr  string        `json:"addr,omitempty"` // where it is reached
 	Epoch uint64        `json:"epoch"`          // how often the role has changed hands, from 1 on
 	Beat  uint64        `json:"beat,omitempty"` // how often the claim was written
 	Lease time.Duration `json:"lease_ns,omitempty"`
+	// Log is the identity of the log from which what the holder holds comes back, on its disk; "": it has none. It stays when the role is
+	// given back, as Since and Copies do.
+	Log string `json:"log,omitempty"`
+	// Copies are the IDs of claims that have all that the holder has acknowledged, at most CopiesLimit.
+	Copies []string `json:"copies,omitempty"`
+	Since  uint64   `json:"since,omitempty"` // the first epoch from which on nothing was lost that was acknowledged; 0: Epoch
 }
+
+// Continuation is how a holder comes to what those before it have held.
+type Continuation int
+
+// The continuations.
+const (
+	Anew     Continuation = iota // not at all: nobody held the role before, or what was held is lost, and Since is the holder's own epoch
+	FromLog                      // the holder has the log of the one before
+	FromCopy                     // the one before has named it as one that has a copy
+)
+
+// String says how, as text for people.
+func (c Continuation) String() string {
+	switch c {
+	case FromLog:
+		return "from the log"
+	case FromCopy:
+		return "from a copy"
+	}
+	return "anew"
+}
+
+// since is Since, of old records too.
+func (h *Holder) since() uint64 { return cmp.Or(h.Since, h.Epoch) }
+
+// Holds reports whether what was acknowledged under an epoch is there still.
+func (h *Holder) Holds(epoch uint64) bool { return h.since() <= epoch && epoch <= h.Epoch }
+
+// continued is how a claim continues what the record tells of, should it take the role over.
+func (h *Holder) continued(id, log string) Continuation {
+	switch {
+	case slices.Contains(h.Copies, id):
+		return FromCopy
+	case h.Log != "" && h.Log == log:
+		return FromLog
+	}
+	return Anew
+}
+
+// CopiesLimit is how many copies a record names at most, and IDLimit how many bytes an identity has at most, of a claim or of a log.
+const (
+	CopiesLimit = 16
+	IDLimit     = 256
+)
 
 // Limits of leases: shorter ones lapse when the process or the store takes a breath; longer ones hold everybody up.
 const (
@@ -31,10 +83,32 @@ func (h *Holder) check() error {
 	switch {
 	case h.Epoch == 0:
 		return errors.New("epoch 0, want 1 or more")
+	case h.Since > h.Epoch:
+		return fmt.Errorf("since %d with epoch %d, want at most that", h.Since, h.Epoch)
+	case max(len(h.ID), len(h.Log)) > IDLimit:
+		return fmt.Errorf("an identity of %d bytes, want at most %d", max(len(h.ID), len(h.Log)), IDLimit)
+	}
+	if err := checkCopies(h.Copies); err != nil {
+		return err
+	}
+	switch {
 	case h.ID == "":
 		return nil
 	case h.Lease < LeaseMin || h.Lease > LeaseMax:
 		return fmt.Errorf("a lease of %v, want %v to %v", h.Lease, LeaseMin, LeaseMax)
+	}
+	return nil
+}
+
+// checkCopies says what is wrong with the IDs of claims that have a copy.
+func checkCopies(ids []string) error {
+	if len(ids) > CopiesLimit {
+		return fmt.Errorf("%d copies, want at most %d", len(ids), CopiesLimit)
+	}
+	for i, id := range ids {
+		if id == "" || len(id) > IDLimit {
+			return fmt.Errorf("copy %d has an identity of %d bytes, want 1 to %d", i, len(id), IDLimit)
+		}
 	}
 	return nil
 }

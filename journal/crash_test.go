@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
+
+	"thole.example/internal/seeds"
 )
 
 // written is a record that Append took.
@@ -40,16 +40,13 @@ var faults = []string{"", "kill", "power", "power", "short", "full", "eio"}
 // and once, after it a beginning of what else was appended, and nothing else. A seed that fails is run again alone with FAULT_SEED=n; it
 // draws the same then, but goroutines take turns in another way.
 func TestCrashes(t *testing.T) {
-	first, count := seeds(t)
+	set := seeds.Of(t, "FAULT", 500, 60)
 	lives, cuts, met := 0, 0, map[string]int{}
-	for seed := first; seed < first+count; seed++ {
-		var options Options
-		ok := t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
-			r := rand.New(rand.NewPCG(seed, 1))
-			l := &life{t: t, m: newMachine(seed), random: r}
-			l.options = Options{Segment: 1 << r.IntN(14), Queue: 64 << r.IntN(8), NoSync: r.IntN(4) == 0, Identity: "crashes",
-				Spares: r.IntN(3)}
-			options = l.options
+	for seed := range set.All() {
+		r := rand.New(rand.NewPCG(seed, 1))
+		options := Options{Segment: 1 << r.IntN(14), Queue: 64 << r.IntN(8), NoSync: r.IntN(4) == 0, Identity: "crashes", Spares: r.IntN(3)}
+		set.Try(t, seed, options, func(t *testing.T) {
+			l := &life{t: t, m: newMachine(seed), random: r, options: options}
 			for range 8 {
 				fault := faults[r.IntN(len(faults))]
 				if l.options.NoSync && fault == "eio" {
@@ -68,36 +65,11 @@ func TestCrashes(t *testing.T) {
 				}
 			}
 		})
-		if !ok {
-			t.Errorf("FAULT_SEED=%d: %+v", seed, options)
-		}
 	}
-	t.Logf("%d seeds, %d processes, %d torn ends cut off; faults met: %v", count, lives, cuts, met)
-	if count >= 60 && (cuts == 0 || len(met) < 5) {
+	t.Logf("%d seeds, %d processes, %d torn ends cut off; faults met: %v", set.Count, lives, cuts, met)
+	if set.Count >= 60 && (cuts == 0 || len(met) < 5) {
 		t.Error("no torn end or not every fault was met: the test tests nothing")
 	}
-}
-
-// seeds are those to try: FAULT_SEED is one, FAULT_SEEDS how many.
-func seeds(t *testing.T) (first, count uint64) {
-	for _, name := range []string{"FAULT_SEED", "FAULT_SEEDS"} {
-		text := os.Getenv(name)
-		if text == "" {
-			continue
-		}
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if name == "FAULT_SEED" {
-			return n, 1
-		}
-		return 0, n
-	}
-	if testing.Short() {
-		return 0, 60
-	}
-	return 0, 500
 }
 
 // once is one process. It reports whether something was cut off when it began.

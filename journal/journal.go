@@ -54,6 +54,7 @@ var (
 // Options say how a log is kept. The zero value is a good one.
 type Options struct {
 	Identity string // the log's, 1 to 56 bytes; "" for that of the log that is there, or for a new one a random text
+	First    uint64 // position at which a new log begins, as one does that continues a copy of another from there on
 	Segment  int64  // bytes of a segment, 256 MiB if 0; one that begins with a larger group of records is larger
 	Queue    int64  // bytes of records that may wait for being durable, 16 MiB if 0; Append waits beyond that
 
@@ -125,6 +126,9 @@ func Open(files Files, o Options) (*Log, error) {
 	}
 	if strings.ContainsRune(o.Identity, 0) {
 		return nil, fmt.Errorf("journal: the identity %q, want a text without zeros", o.Identity)
+	}
+	if o.First > positionLimit || o.First%8 != 0 {
+		return nil, fmt.Errorf("journal: a log that begins at position %d, want a multiple of 8 of at most %d", o.First, uint64(positionLimit))
 	}
 	if len(o.Identity) > identityLen {
 		return nil, fmt.Errorf("journal: an identity of %d bytes, want at most %d", len(o.Identity), identityLen)

@@ -427,3 +427,29 @@ func TestAppendAllocates(t *testing.T) {
 		t.Errorf("%v allocations for a record, want none", n)
 	}
 }
+
+// TestBeginsAt begins a log at a position, as one does that continues another, and opens it again there.
+func TestBeginsAt(t *testing.T) {
+	files := Dir(t.TempDir())
+	l := open(t, files, Options{First: 4096})
+	if l.First() != 4096 || l.End() != 4096 || l.Durable() != 4096 {
+		t.Fatalf("a new log from position 4096 has %d to %d, durable up to %d", l.First(), l.End(), l.Durable())
+	}
+	end := add(t, l, 1, "a")
+	if err := l.Wait(t.Context(), end); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l = open(t, files, Options{First: 8}) // of new logs alone
+	if got := all(t, l, 4096); l.First() != 4096 || l.End() != end || !slices.Equal(got, []string{"4096:1:a"}) {
+		t.Errorf("opened again from %d to %d with %q", l.First(), l.End(), got)
+	}
+	if _, err := l.Read(0); !errors.Is(err, ErrGone) {
+		t.Errorf("what is before is read with %v", err)
+	}
+	if _, err := Open(Dir(t.TempDir()), Options{First: 12}); err == nil {
+		t.Error("a log begins at a position where no record can")
+	}
+}

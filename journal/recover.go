@@ -87,11 +87,12 @@ func (l *Log) begin() error {
 		l.id = rand.Text()
 	}
 	l.seed = seedOf(l.id)
-	s, err := l.create(label{identity: l.id})
+	first := l.options.First
+	s, err := l.create(label{first: first, synced: first, previous: first, identity: l.id})
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	l.active, l.segments = s, []*segment{s}
+	l.active, l.segments, l.next, l.durable, l.synced = s, []*segment{s}, first, first, first
 	return nil
 }
 

@@ -43,7 +43,7 @@ func Recoverable(err error) bool {
 	if _, later := errors.AsType[*LaterAttempt](err); later {
 		return true
 	}
-	for _, lost := range []error{rpc.ErrAborted, rpc.ErrLost, rpc.ErrUnreachable, rpc.ErrClosed, rpc.ErrTimeout} {
+	for _, lost := range []error{rpc.ErrAborted, rpc.ErrStandby, rpc.ErrLost, rpc.ErrUnreachable, rpc.ErrClosed, rpc.ErrTimeout} {
 		if errors.Is(err, lost) {
 			return true
 		}

@@ -17,7 +17,7 @@ type round struct {
 	deltas  []delta     // what was taken from the oplog
 	ticks   ticks       // the clocks that it moved
 	results bool        // somebody else takes the answers and releases them
-	settled bool        // it was answered, and err says what came of it
+	judged  bool        // it was answered, and err says what came of it
 	err     error
 }
 
@@ -33,7 +33,7 @@ type ticks struct {
 // complete, if not nil, adds to the requests, by server, nil where nothing is to be sent.
 func (c *Client) change(ctx context.Context, t ticks, complete func(qs []*rpc.Request)) (*round, error) {
 	for len(c.rounds) >= c.o.InFlight {
-		if err := c.settleFirst(ctx); err != nil {
+		if err := c.waitFirst(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -105,17 +105,17 @@ func (c *Client) move(t ticks, by int) {
 }
 
 // settle waits for the changes under way.
-func (c *Client) settle(ctx context.Context) error {
+func (c *Client) waitAll(ctx context.Context) error {
 	for len(c.rounds) > 0 {
-		if err := c.settleFirst(ctx); err != nil {
+		if err := c.waitFirst(ctx); err != nil {
 			return err
 		}
 	}
 	return c.failed
 }
 
-// settleFirst waits for the oldest of the changes under way.
-func (c *Client) settleFirst(ctx context.Context) error {
+// waitFirst waits for the oldest of the changes under way.
+func (c *Client) waitFirst(ctx context.Context) error {
 	r := c.rounds[0]
 	for _, x := range r.of {
 		if x != nil && !x.done {
@@ -127,7 +127,7 @@ func (c *Client) settleFirst(ctx context.Context) error {
 	last := len(c.rounds) == 1
 	c.rounds = slices.Delete(c.rounds, 0, 1)
 	err := c.judge(r, last)
-	r.settled, r.err = true, err
+	r.judged, r.err = true, err
 	for _, x := range r.of {
 		if x != nil {
 			x.q.Memory.Release()
@@ -202,7 +202,7 @@ func (c *Client) changeAlone(ctx context.Context, request func(server int) (*rpc
 	if _, err := c.startAlone(ctx, request); err != nil {
 		return err
 	}
-	return c.settle(ctx)
+	return c.waitAll(ctx)
 }
 
 // startAlone is changeAlone without waiting for the change itself.
@@ -210,7 +210,7 @@ func (c *Client) startAlone(ctx context.Context, request func(server int) (*rpc.
 	if err := c.mayChange(); err != nil {
 		return nil, err
 	}
-	if err := c.settle(ctx); err != nil {
+	if err := c.waitAll(ctx); err != nil {
 		return nil, err
 	}
 	qs := make([]*rpc.Request, len(c.links))

@@ -81,7 +81,7 @@ func (c *Client) Restore(ctx context.Context, path string) (*Restored, error) {
 		a.Matrices = append(a.Matrices, m.meta.Name)
 		m.cache.forget()
 	}
-	if err := c.settle(ctx); err != nil {
+	if err := c.waitAll(ctx); err != nil {
 		return nil, err
 	}
 	qs := make([]*rpc.Request, len(c.links))
@@ -97,7 +97,7 @@ func (c *Client) Restore(ctx context.Context, path string) (*Restored, error) {
 	if err := c.launch(ctx, r, qs); err != nil {
 		return nil, err
 	}
-	if err := c.settle(ctx); err != nil {
+	if err := c.waitAll(ctx); err != nil {
 		return nil, err
 	}
 	return c.restored(r.of)

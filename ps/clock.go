@@ -15,7 +15,7 @@ func (c *Client) Flush(ctx context.Context) error {
 }
 
 func (c *Client) flush(ctx context.Context) error {
-	if err := c.settle(ctx); err != nil {
+	if err := c.waitAll(ctx); err != nil {
 		return err
 	}
 	if c.fold(); len(c.oplog) == 0 {
@@ -24,7 +24,7 @@ func (c *Client) flush(ctx context.Context) error {
 	if _, err := c.change(ctx, ticks{}, nil); err != nil {
 		return err
 	}
-	return c.settle(ctx)
+	return c.waitAll(ctx)
 }
 
 // Clock sends what was pushed, says that the gradients of this clock are sums over weight examples and are to be applied
@@ -54,14 +54,14 @@ func (c *Client) SyncClock(ctx context.Context) error {
 // tickSome sends what was pushed with the ticks; with wait, once all before them are answered, and waits for the answers.
 func (c *Client) tickSome(ctx context.Context, t ticks, wait bool) error {
 	if wait {
-		if err := c.settle(ctx); err != nil {
+		if err := c.waitAll(ctx); err != nil {
 			return err
 		}
 	}
 	if _, err := c.change(ctx, t, nil); err != nil || !wait {
 		return err
 	}
-	return c.settle(ctx)
+	return c.waitAll(ctx)
 }
 
 // Clock is the client's Clock for this matrix alone: the clocks of others, and the task's own, stay. What was pushed to

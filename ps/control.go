@@ -101,7 +101,7 @@ func (c *Client) start(ctx context.Context, xs []*exchange) error {
 
 // wait waits until the changes under way and the exchanges are answered.
 func (c *Client) wait(ctx context.Context, xs []*exchange) error {
-	if err := c.settle(ctx); err != nil {
+	if err := c.waitAll(ctx); err != nil {
 		return err
 	}
 	for _, x := range xs {

@@ -22,8 +22,8 @@ func (f *Future) Wait(ctx context.Context) error {
 		return err
 	}
 	defer f.c.end()
-	for !f.r.settled {
-		if err := f.c.settleFirst(ctx); err != nil {
+	for !f.r.judged {
+		if err := f.c.waitFirst(ctx); err != nil {
 			return err
 		}
 	}
@@ -31,7 +31,7 @@ func (f *Future) Wait(ctx context.Context) error {
 }
 
 // Done reports whether it is known what came of the change; then Wait does not wait.
-func (f *Future) Done() bool { return f.r == nil || f.r.settled }
+func (f *Future) Done() bool { return f.r == nil || f.r.judged }
 
 // future is the change that a call began, or why there is none.
 func (c *Client) future(r *round, err error) *Future {

@@ -152,6 +152,9 @@ func (l *link) cutOff(x *exchange) bool {
 
 // answered notes what came of an exchange.
 func (l *link) answered(x *exchange, r *rpc.Response, err error) {
+	if l.c.elsewhere(err) {
+		err = fmt.Errorf("%w: %v", rpc.ErrLost, err)
+	}
 	gone := errors.Is(err, rpc.ErrLost) && !errors.Is(err, rpc.ErrClosed)
 	switch {
 	case err == nil || isFault(err):
@@ -175,6 +178,16 @@ func (l *link) answered(x *exchange, r *rpc.Response, err error) {
 			}
 		}
 	}
+}
+
+// elsewhere reports whether what a server held may go on at another: it answers that it may not have its role, or has ended in order.
+func (c *Client) elsewhere(err error) bool {
+	if c.o.Find == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return errors.Is(err, rpc.ErrStandby) || errors.Is(err, rpc.ErrClosed) && !isFault(err) && !c.closed
 }
 
 // isFault reports whether the error is a server's answer.
@@ -235,7 +248,7 @@ func (l *link) connect(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case l.trying.Err() != nil && !errors.Is(err, rpc.ErrNotFound):
-		case !errors.Is(err, rpc.ErrUnreachable) && !errors.Is(err, rpc.ErrLost):
+		case !errors.Is(err, rpc.ErrUnreachable) && !errors.Is(err, rpc.ErrLost) && !l.c.elsewhere(err):
 			return fmt.Errorf("%w; then: %w", l.lost, err)
 		}
 		select {
@@ -251,6 +264,13 @@ func (l *link) connect(ctx context.Context) error {
 
 // rejoin connects to the server and says who is back, or again who is there if the server may not have heard it.
 func (l *link) rejoin(ctx context.Context) error {
+	if l.c.o.Find != nil {
+		addr, role, err := l.c.o.Find(ctx, l.index)
+		if err != nil {
+			return err
+		}
+		l.addr, l.role = addr, role
+	}
 	conn, err := l.c.o.Network.Dial(ctx, l.addr)
 	if err != nil {
 		return err
@@ -320,7 +340,7 @@ func (l *link) welcome(r *rpc.Response) error {
 	case to != 0:
 		return l.lie("the task has to join in attempt %d, and did in attempt %d: want a later one", to, l.c.o.Attempt)
 	}
-	if first := !l.joined && l.epoch == 0; first && l.c.o.Replace && joined.Seq > 0 {
+	if !l.joined && l.c.o.Replace && joined.Seq > 0 {
 		l.seq = joined.Seq
 		if err := l.c.goOnAt(joined.Clock); err != nil {
 			return err

@@ -29,7 +29,7 @@ func (c *Client) Orders() *Orders { return &Orders{c: c, xs: make([]*exchange, l
 func (o *Orders) Poll(ctx context.Context) (*Order, error) {
 	for i, l := range o.c.links {
 		if o.xs[i] == nil && l.conn != nil {
-			o.xs[i] = &exchange{link: l, q: &rpc.Request{Op: rpc.OpHeed}, once: true}
+			o.xs[i] = &exchange{link: l, q: &rpc.Request{Op: rpc.OpAwait}, once: true}
 			if err := l.send(ctx, o.xs[i]); err != nil {
 				return nil, err
 			}
@@ -53,16 +53,16 @@ func (o *Orders) Poll(ctx context.Context) (*Order, error) {
 	return nil, nil
 }
 
-// Rest has all other tasks come to rest at one of their own clocks, from lo to hi: the first that none of them has reached, which it tells.
+// Quiesce has all other tasks quiesce at one of their own clocks, from lo to hi: the first that none of them has reached, which it tells.
 // Who ends that clock waits, until the order is over. If all have been reached the error is rpc.ErrPassed; if the order was withdrawn it is
 // rpc.ErrNotFound.
-func (c *Client) Rest(ctx context.Context, o *Order, lo, hi int) (clock int, err error) {
-	return c.moving(ctx, o, rpc.Moving{Step: rpc.MovingRest, From: lo, To: hi})
+func (c *Client) Quiesce(ctx context.Context, o *Order, lo, hi int) (clock int, err error) {
+	return c.moving(ctx, o, rpc.Moving{Step: rpc.MovingQuiesce, From: lo, To: hi})
 }
 
-// Settle says that the job is about to move: from now on nobody can withdraw the order. If somebody has the error is rpc.ErrNotFound.
-func (c *Client) Settle(ctx context.Context, o *Order) error {
-	_, err := c.moving(ctx, o, rpc.Moving{Step: rpc.MovingSettle})
+// CommitMove says that the job is about to move: from now on nobody can withdraw the order. If somebody has the error is rpc.ErrNotFound.
+func (c *Client) CommitMove(ctx context.Context, o *Order) error {
+	_, err := c.moving(ctx, o, rpc.Moving{Step: rpc.MovingCommit})
 	return err
 }
 
@@ -72,7 +72,7 @@ func (c *Client) Moved(ctx context.Context, o *Order, checkpoint string) error {
 	return err
 }
 
-// Stays says that nothing comes of the order, and why. Tasks at rest go on.
+// Stays says that nothing comes of the order, and why. Tasks that quiesced go on.
 func (c *Client) Stays(ctx context.Context, o *Order, why error) error {
 	text := why.Error()
 	_, err := c.moving(ctx, o, rpc.Moving{Step: rpc.MovingVoid,

@@ -41,13 +41,16 @@ import (
 // Options say which servers to use and as whom.
 type Options struct {
 	Network rpc.Network
-	Servers []string             // addresses; all tasks of a job give them in the same order
-	Roles   []uint64             // epochs of the roles that they have to have (package coord); nil: they have none
-	Job     string               // names the matrices and clocks that tasks share
-	Task    int                  // which of the tasks this client is
-	Tasks   int                  // how many there are
-	Bound   ssp.Bound            // staleness
-	Bounds  map[string]ssp.Bound // of matrices that have a bound of their own, by name; all tasks give the same
+	Servers []string // addresses; all tasks of a job give them in the same order
+	Roles   []uint64 // epochs of the roles that they have to have (package coord); nil: they have none
+	// Find tells where a server is when a connection to it was lost: another may have taken its role, with all that it held. It is asked on
+	// the client's goroutine before each try; with rpc.ErrUnreachable it is asked again. nil: servers stay where they are.
+	Find   func(ctx context.Context, server int) (addr string, role uint64, err error)
+	Job    string               // names the matrices and clocks that tasks share
+	Task   int                  // which of the tasks this client is
+	Tasks  int                  // how many there are
+	Bound  ssp.Bound            // staleness
+	Bounds map[string]ssp.Bound // of matrices that have a bound of their own, by name; all tasks give the same
 	// NonFinite is what the servers do with what is pushed to the matrices of the job with values that are infinite or no
 	// number: "refuse" (also "") fails the push, and tells the place of the first such value; "skip" leaves that matrix's part
 	// of the push out on that server; "allow" applies it. [Client.NonFinite] counts them. All tasks give the same. What skip

@@ -66,7 +66,7 @@ func (c *Client) changeAndRead(ctx context.Context, t ticks, reads []*reading) e
 		if err := c.tickSome(ctx, t, false); err != nil {
 			return err
 		}
-		if err := c.settle(ctx); err != nil {
+		if err := c.waitAll(ctx); err != nil {
 			return err
 		}
 		return b.takeAll(ctx, windows)
@@ -82,7 +82,7 @@ func (c *Client) changeAndRead(ctx context.Context, t ticks, reads []*reading) e
 		}
 	})
 	if err == nil {
-		err = c.settle(ctx)
+		err = c.waitAll(ctx)
 	}
 	if err == nil {
 		err = b.take(r.of)

@@ -400,7 +400,7 @@ func TestSample(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	for i, name := range []string{"nothing", "join", "leave", "quit", "members", "create", "pull", "push", "barrier", "get",
 		"update", "save", "commit", "abort", "load", "follow", "define", "look", "direct", "catalog", "prune",
-		"move", "heed", "moving", "unknown operation"} {
+		"move", "await", "moving", "copy", "unknown operation"} {
 		if rpc.Op(i).String() != name {
 			t.Errorf("operation %d is %s, want %s", i, rpc.Op(i), name)
 		}

@@ -21,6 +21,7 @@ var (
 	ErrInternal  = errors.New("handler panicked")
 	ErrPassed    = errors.New("clock has passed")
 	ErrOver      = errors.New("aborted for good") // by a task that knows that another attempt is of no use
+	ErrStandby   = errors.New("not its role now") // of a server whose role another one may have
 )
 
 // What networks themselves report.
@@ -33,7 +34,7 @@ var (
 // faults gives each of a handler's errors its number on the wire: its place here. Place 0 is any other error.
 var faults = [...]error{
 	nil, ErrStale, ErrNotFound, ErrExists, ErrRefused, ErrAborted, ErrTimeout, ErrClosed, ErrMalformed, ErrTooLarge,
-	ErrInternal, ErrPassed, ErrOver,
+	ErrInternal, ErrPassed, ErrOver, ErrStandby,
 }
 
 // Fault is an error that a server answered.

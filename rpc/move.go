@@ -24,7 +24,7 @@ type Moved struct {
 	Moving     *ssp.Moving `json:"moving,omitempty"`     // to a question: the order under way, nil if there is none
 }
 
-// Order answers OpHeed.
+// Order answers OpAwait.
 type Order struct {
 	Servers []string `json:"servers"`
 }
@@ -32,7 +32,7 @@ type Order struct {
 // Moving is the argument of OpMoving.
 type Moving struct {
 	Step MovingStep `json:"step"`
-	// From and To are between which of their own clocks the others are to rest; the response's clock is the one that was chosen.
+	// From and To are between which of their own clocks the others are to quiesce; the response's clock is the one that was chosen.
 	From int `json:"from,omitempty"`
 	To   int `json:"to,omitempty"`
 	// Checkpoint is where the job goes on from.
@@ -46,8 +46,8 @@ type MovingStep string
 
 // The steps, as ssp has them.
 const (
-	MovingRest   MovingStep = "rest"
-	MovingSettle MovingStep = "settle"
-	MovingMoved  MovingStep = "moved"
-	MovingVoid   MovingStep = "void" // ssp.Moved with an error
+	MovingQuiesce MovingStep = "quiesce"
+	MovingCommit  MovingStep = "commit"
+	MovingMoved   MovingStep = "moved"
+	MovingVoid    MovingStep = "void" // ssp.Moved with an error
 )

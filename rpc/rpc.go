@@ -47,15 +47,16 @@ const (
 	OpCatalog    // control: the checkpoints of a folder; answers with some [Kept]
 	OpPrune      // control: removes checkpoints of a folder
 	OpMove       // control: somebody who is no task orders the job to other servers; answers with [Moved]
-	OpHeed       // control: answered when there is an order to move the job, with [Order]
+	OpAwait      // control: answered when there is an order to move the job, with [Order]
 	OpMoving     // control: what the task tells that moves the job
+	OpCopy       // control: a standby asks for what has come to the server's logs; answers with [Copied]
 )
 
 // ops names the operations, for errors and logs.
 var ops = [...]string{
 	"nothing", "join", "leave", "quit", "members", "create", "pull", "push", "barrier", "get", "update", "save", "commit",
 	"abort", "load", "follow", "define", "look", "direct",
-	"catalog", "prune", "move", "heed", "moving",
+	"catalog", "prune", "move", "await", "moving", "copy",
 }
 
 // String is the name of the operation.

@@ -15,7 +15,7 @@ func (s *Server) ended(j *job) {
 	if s.jobs[j.name] == j {
 		delete(s.jobs, j.name)
 	}
-	if j.core.Failed() == nil {
+	if j.core.Done() {
 		s.pasts = append(s.pasts[max(0, len(s.pasts)-pastsLimit+1):], past{j.name, j.core.Plan()})
 	}
 	if j.core.Attempt() > 0 {
@@ -26,7 +26,7 @@ func (s *Server) ended(j *job) {
 	}
 }
 
-// past is a job that came to its end: all of its tasks had left, or the others went on without them.
+// past is a job that came to its end.
 type past struct{ name, plan string }
 
 // pastsLimit is how many of them a server remembers.
@@ -44,10 +44,10 @@ func (j *job) endedBefore() bool {
 // making visible is there, or never will be.
 func (s *Server) gone(j *job) {
 	j.loads.Wait()
-	j.log.end(s)
+	j.log.remove(s)
+	s.unclaim(j)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.unclaim(j)
 	close(j.gone)
 	if s.endings[j.name] == j {
 		delete(s.endings, j.name)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"thole.example/matrix"
 	"thole.example/ps"
 	"thole.example/rpc"
+	"thole.example/rpc/rpctest"
 	"thole.example/server"
 )
 
@@ -89,6 +91,65 @@ func TestAttempts(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestReplaceUnheard: a process goes on in the place of one that went away, also if the answer that says so is lost.
+func TestReplaceUnheard(t *testing.T) {
+	f := newFleet(t, "mem", 2, &blob.Mem{}, nil)
+	ctx, w := t.Context(), meta("w", 1, 8, matrix.RowDense)
+	o := ps.Options{Network: f.net, Servers: f.servers, Job: "j", Tasks: 1, Attempt: 1, Grace: time.Minute, Worker: "a"}
+	a, err := ps.Dial(ctx, o)
+	if err == nil {
+		err = errors.Join(a.Create(ctx, "range", w), a.Push("w", ones(w)), a.SyncClock(ctx), a.Barrier(ctx))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Close()
+	o.Worker, o.Replace, o.Retry = "b", true, time.Minute
+	for taken := true; taken; { // until the servers hear that the first one is gone
+		var joins atomic.Int32
+		lossy := &rpctest.Faulty{Network: f.net, Spare: func(q *rpc.Request) bool { return q.Op != rpc.OpJoin || joins.Add(1) > 1 }}
+		lossy.Chance[rpctest.CutAfter] = 1
+		o.Network = lossy
+		b, err := ps.Dial(ctx, o)
+		if _, taken = errors.AsType[*ps.Taken](err); taken {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		if n := lossy.Met()[rpctest.CutAfter]; n != 1 || !b.Replaces() || b.Now() != 1 {
+			t.Errorf("%d answers lost, in the place of another %v at clock %d, want 1, true and 1", n, b.Replaces(), b.Now())
+		}
+		if err := errors.Join(b.Create(ctx, "range", w), b.Push("w", ones(w)), b.SyncClock(ctx), b.Leave(ctx)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestOthersLeft: tasks leave when the job is done, so the one that comes back then, and the attempt fails, hears that it has come to its
+// end. Where nobody had left it has not.
+func TestOthersLeft(t *testing.T) {
+	for _, left := range []bool{false, true} {
+		f := newFleet(t, "mem", 1, &blob.Mem{}, nil)
+		ctx := t.Context()
+		a, b := f.mustDial(0, 1), f.mustDial(1, 1)
+		defer b.Close()
+		var err error
+		if left {
+			err = b.Leave(ctx)
+		}
+		if err = errors.Join(err, a.GiveUp(errors.New("not between two steps"))); err != nil {
+			t.Fatal(err)
+		}
+		a = f.mustDial(0, 2)
+		defer a.Close()
+		if now, err := a.Attendance(ctx); err != nil || now.Ended != left {
+			t.Errorf("another task has left: %v; in the next attempt the job has ended: %v, %v", left, now.Ended, err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 
 	"thole.example/blob"
@@ -38,23 +39,35 @@ func (s *Server) claimFolder(ctx context.Context, j *job, folder string) error {
 		return err
 	}
 	release, err := b.Claim(ctx, folder, j.who())
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err == nil && s.folders[folder].of == j {
-		s.folders[folder] = folderClaim{j, release}
+	if err != nil {
+		release = nil
+	}
+	if s.keepClaim(j, folder, release) {
 		return nil
 	}
-	if s.folders[folder].of == j {
-		delete(s.folders, folder)
-	}
 	if other, is := errors.AsType[*blob.Claimed](err); is {
-		return folderTaken(folder, other.Who)
+		err = folderTaken(folder, other.Who)
 	}
 	if err == nil { // the job has ended meanwhile
 		release()
 		err = context.Cause(j.ctx)
 	}
 	return err
+}
+
+// keepClaim notes how a folder is given back when the job ends; without release, or when the job has ended, the job does not have it.
+func (s *Server) keepClaim(j *job, folder string, release func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.folders[folder].of != j {
+		return false
+	}
+	if release == nil || j.ctx.Err() != nil {
+		delete(s.folders, folder)
+		return false
+	}
+	s.folders[folder] = folderClaim{j, release}
+	return true
 }
 
 func folderTaken(folder, who string) error {
@@ -68,14 +81,21 @@ func (j *job) who() string {
 	return fmt.Sprintf("job %q on the server of process %d on %s", j.name, os.Getpid(), host)
 }
 
-// unclaim gives back the folders of a job that has ended.
+// unclaim gives back the folders of a job that has ended. Until they are given back they are the job's.
 func (s *Server) unclaim(j *job) {
+	mine := func(_ string, c folderClaim) bool { return c.of == j }
+	var releases []func()
+	s.mu.Lock()
 	for folder, c := range s.folders {
-		if c.of == j {
-			if c.release != nil {
-				c.release()
-			}
-			delete(s.folders, folder)
+		if mine(folder, c) && c.release != nil {
+			releases = append(releases, c.release)
 		}
 	}
+	s.mu.Unlock()
+	for _, release := range releases { // files are removed, which may take long
+		release()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.folders, mine)
 }

@@ -1,9 +1,11 @@
 package server_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"thole.example/blob"
@@ -60,5 +62,56 @@ func TestClaimFolder(t *testing.T) {
 	}
 	if err != nil {
 		t.Errorf("after its end: %v", err)
+	}
+}
+
+// slowClaims is a bucket whose claims take until somebody says so to give back.
+type slowClaims struct {
+	*blob.Dir
+	began, proceed chan struct{}
+}
+
+func (c slowClaims) Claim(ctx context.Context, tree, who string) (func(), error) {
+	release, err := c.Dir.Claim(ctx, tree, who)
+	return func() { c.began <- struct{}{}; <-c.proceed; release() }, err
+}
+
+// TestSlowRelease: while the files of an ended job's claims are removed, which may take long, the server serves others; the folder is the
+// job's until then.
+func TestSlowRelease(t *testing.T) {
+	bucket := slowClaims{blob.NewDir(t.TempDir()), make(chan struct{}, 2), make(chan struct{})}
+	goOn := sync.OnceFunc(func() { close(bucket.proceed) })
+	f := newFleet(t, "mem", 1, bucket, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), patience) // a server that serves nobody meanwhile is let go on then
+	defer cancel()
+	context.AfterFunc(ctx, goOn)
+	dial := func(job string) *ps.Client {
+		t.Helper()
+		p, err := ps.Dial(ctx, ps.Options{Network: f.net, Servers: f.servers, Job: job, Tasks: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { p.Close() })
+		return p
+	}
+	a := dial("a")
+	if _, err := a.ClaimCheckpoints(ctx, "run/ck"); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Leave(ctx); err != nil {
+		t.Fatal(err)
+	}
+	<-bucket.began
+	b := dial("b")
+	if _, err := b.ClaimCheckpoints(ctx, "run/ck"); !errors.Is(err, rpc.ErrRefused) || !strings.Contains(err.Error(), `job "a"`) {
+		t.Errorf("before it is given back: %v, want that job a has the folder", err)
+	}
+	goOn()
+	err := rpc.ErrRefused
+	for errors.Is(err, rpc.ErrRefused) && ctx.Err() == nil {
+		_, err = b.ClaimCheckpoints(ctx, "run/ck")
+	}
+	if err != nil {
+		t.Errorf("after it was given back: %v", err)
 	}
 }

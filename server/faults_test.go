@@ -3,62 +3,33 @@ package server_test
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"thole.example/internal/seeds"
 	"thole.example/matrix"
 	"thole.example/ps"
 	"thole.example/rpc/rpctest"
 	"thole.example/ssp"
 )
 
-// seeds are those to try: FAULT_SEED is one, FAULT_SEEDS how many.
-func seeds(t *testing.T) (first, count uint64) {
-	number := func(name string) (uint64, bool) {
-		text := os.Getenv(name)
-		if text == "" {
-			return 0, false
-		}
-		n, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		return n, true
-	}
-	if one, ok := number("FAULT_SEED"); ok {
-		return one, 1
-	}
-	if n, ok := number("FAULT_SEEDS"); ok {
-		return 0, n
-	}
-	if testing.Short() {
-		return 0, 60
-	}
-	return 0, 500
-}
-
 // TestScenarios runs jobs through faults of every kind. Whatever happens, every change is made once or the tasks hear why not.
 // A seed that fails is run again alone with FAULT_SEED=n; what the tasks do and what happens on each connection are the
 // same then, but not how the processors take turns.
 func TestScenarios(t *testing.T) {
-	first, count := seeds(t)
+	set := seeds.Of(t, "FAULT", 500, 60)
 	var met [rpctest.Fates]int
 	ends := map[string]int{}
-	for seed := first; seed < first+count; seed++ {
+	for seed := range set.All() {
 		sc := newScenario(seed)
-		ok := t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+		set.Try(t, seed, sc, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { sc.try(t, &met, ends) })
 		})
-		if !ok {
-			t.Errorf("FAULT_SEED=%d: %v", seed, sc)
-		}
 	}
-	t.Logf("%d seeds: %v; faults met: %v", count, ends, met[1:])
-	for f := rpctest.CutBefore; f < rpctest.Fates && count >= 60; f++ {
+	t.Logf("%d seeds: %v; faults met: %v", set.Count, ends, met[1:])
+	for f := rpctest.CutBefore; f < rpctest.Fates && set.Count >= 60; f++ {
 		if met[f] == 0 {
 			t.Errorf("fate %d was never met", f)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"thole.example/internal/seeds"
 	"thole.example/matrix"
 	"thole.example/ps"
 	"thole.example/ssp"
@@ -66,32 +67,46 @@ func TestCounterModel(t *testing.T) {
 
 // TestHistories: clients add to some keys and read them, through faults; what each of them saw of a key is a history of one
 // counter.
-func TestHistories(t *testing.T) { tryHistories(t, false) }
+func TestHistories(t *testing.T) { tryHistories(t, nil) }
 
 // TestHistoriesKilled: so it is when servers with logs are killed meanwhile and started again, and lose what was not synced: nothing that was
 // read is gone when it is read again.
-func TestHistoriesKilled(t *testing.T) { tryHistories(t, true) }
+func TestHistoriesKilled(t *testing.T) {
+	tryHistories(t, func(sc *scenario, f *farm) havoc { return newKiller(t, sc, f) })
+}
 
-func tryHistories(t *testing.T, killed bool) {
-	first, seeds := seeds(t)
+// TestHistoriesStandby: and so it is when standbys that have copies of the logs take over.
+func TestHistoriesStandby(t *testing.T) {
+	tryHistories(t, func(sc *scenario, f *farm) havoc { return newSuccession(t, sc, f) })
+}
+
+// havoc kills servers, until it is over, and starts them again.
+type havoc interface {
+	run(over chan struct{})
+	killed() int
+	end()
+}
+
+func tryHistories(t *testing.T, start func(sc *scenario, f *farm) havoc) {
 	reads, adds, kills := 0, 0, 0
-	for seed := first; seed < first+max(1, seeds/5); seed++ {
+	for seed := range seeds.Of(t, "FAULT", 500, 60).Part(5).All() {
 		synctest.Test(t, func(t *testing.T) {
 			sc := newScenario(seed)
-			sc.bound, sc.outage, sc.tasks, sc.killed = ssp.ASP, noOutage, 3, killed
+			sc.bound, sc.outage, sc.tasks, sc.killed = ssp.ASP, noOutage, 3, start != nil
 			servers := sc.servers
-			if killed {
-				servers = 0 // the killer starts them
+			if start != nil {
+				servers = 0 // whoever kills them starts them
 			}
 			f := newFarm(t, servers, sc)
 			defer f.close()
-			if killed {
-				k, over, done := newKiller(t, sc, f), make(chan struct{}), make(chan struct{})
+			if start != nil {
+				k, over, done := start(sc, f), make(chan struct{}), make(chan struct{})
 				go func() { defer close(done); k.run(over) }()
 				defer func() {
 					close(over)
 					<-done
-					kills += k.kills
+					kills += k.killed()
+					k.end()
 					time.Sleep(2 * time.Hour) // until nobody is waited for any more
 					synctest.Wait()
 				}()
@@ -121,7 +136,7 @@ func tryHistories(t *testing.T, killed bool) {
 		})
 	}
 	t.Logf("%d reads and %d additions, %d servers killed", reads, adds, kills)
-	if reads == 0 || adds == 0 || killed && kills == 0 {
+	if reads == 0 || adds == 0 || start != nil && kills == 0 {
 		t.Errorf("%d reads and %d additions, %d servers killed, want some of each", reads, adds, kills)
 	}
 }

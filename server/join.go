@@ -63,7 +63,7 @@ func (s *Server) arrive(at *seat, x *rpc.Exchange, a *rpc.Join) {
 func (s *Server) bring(at *seat, x *rpc.Exchange, a *rpc.Join, log *jobLog) {
 	j, err := s.enter(a, log)
 	if log != nil && (j == nil || j.log != log) {
-		log.end(s)
+		log.remove(s)
 	}
 	switch {
 	case err != nil:
@@ -86,7 +86,7 @@ func (s *Server) bring(at *seat, x *rpc.Exchange, a *rpc.Join, log *jobLog) {
 		if !m.joined.Swap(true) {
 			j.members[m.conn] = m
 			go m.watch(x.From.Gone)
-			said := []any{"job", j.name, "task", m.task, "client", x.From.Name}
+			said := []any{"job", j.name, "task", m.task, "attempt", a.Attempt, "client", x.From.Name}
 			if x.From.Grant != nil {
 				said = append(said, "token", x.From.Grant.Name())
 			}

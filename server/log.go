@@ -48,9 +48,13 @@ type jobLog struct {
 	fail  func(error)
 	grown func() // has it get one
 
+	standbys *copies       // that copy it
+	replayed atomic.Uint64 // position up to which it was replayed so far
+
 	mu      sync.Mutex
 	durable uint64
-	err     error // why nothing more will be durable
+	copies  map[string]copied // what standbys have, by their claims
+	err     error             // why nothing more will be durable
 	waiting []waiting
 	since   uint64                  // where its base is, or was begun
 	base    int64                   // bytes of that
@@ -60,35 +64,41 @@ type jobLog struct {
 	loads   map[change]loadingAgain // of the log that have begun, and have no place yet
 }
 
-// waiting is something that waits until everything before a position is durable.
+// waiting is something that waits until everything before a position is durable, and with the standbys that count.
 type waiting struct {
 	position uint64
-	answer   answer      // if it has an exchange
-	memory   *rpc.Buffer // of what the record brings
+	answer   answer       // if it has an exchange
+	memory   *rpc.Buffer  // of what the record brings
+	done     chan<- error // has room for one; nil: nobody looks
 }
 
 // lose has the answer say that what it tells will never be durable.
 func (w *waiting) lose(err error) {
+	if w.done != nil {
+		w.done <- err
+		w.done = nil
+	}
 	if x := w.answer.x; x != nil {
 		w.answer.r.Release()
 		w.answer = answer{x: x, err: fmt.Errorf("the server's log has ended: %w: %w", rpc.ErrAborted, err)}
 	}
 }
 
-// openLog opens the log in a folder.
-func (s *Server) openLog(name string) (*jobLog, error) {
+// openLog opens the log in a folder; one that is new begins at a position.
+func (s *Server) openLog(name string, first uint64) (*jobLog, error) {
 	l := &jobLog{logs: s.Logs, files: s.Logs.Folder(name), name: name, limit: s.LogBase, fail: func(error) {}}
 	o := journal.Options{ // the ledger bounds what waits
-		Segment: segmentOf(s.LogBase), NoSync: s.LogUnsynced, Notify: l.notify, Queue: 1 << 60, Spares: 2,
+		First: first, Segment: segmentOf(s.LogBase), NoSync: s.LogUnsynced, Notify: l.notify, Queue: 1 << 60, Spares: 2,
 	}
 	log, err := journal.Open(l.files, o)
 	if err != nil {
 		return nil, fmt.Errorf("log %s: %w", name, err)
 	}
-	l.log = log
+	l.log, l.standbys = log, &s.copies
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.durable = max(l.durable, log.Durable())
+	l.mu.Unlock()
+	s.copies.add(l)
 	return l, nil
 }
 
@@ -107,13 +117,7 @@ func segmentOf(base int64) int64 {
 func (l *jobLog) notify(durable uint64, err error) {
 	l.mu.Lock()
 	l.durable, l.err = durable, err
-	n := 0
-	for n < len(l.waiting) && (err != nil || l.waiting[n].position <= durable) {
-		n++
-	}
-	over := slices.Clone(l.waiting[:n])
-	l.waiting = slices.Delete(l.waiting, 0, n)
-	fail := l.fail
+	over, fail := l.over(), l.fail
 	grown := err == nil && !l.replays.Load() && l.grown != nil && int64(durable-min(durable, l.since)) > l.most() &&
 		l.basing.CompareAndSwap(false, true)
 	if grown {
@@ -126,14 +130,86 @@ func (l *jobLog) notify(durable uint64, err error) {
 	if err != nil && !errors.Is(err, journal.ErrClosed) {
 		fail(err)
 	}
+	l.answer(over, err)
+	l.standbys.poke()
+}
+
+// end is the position after what has been done: the log's own end, but for a copy, to which more may have come.
+func (l *jobLog) end() uint64 {
+	if l.replays.Load() {
+		return l.replayed.Load()
+	}
+	return l.log.End()
+}
+
+// due reports whether a copy of the log is to get a base at a position, which the caller begins then.
+func (l *jobLog) due(position uint64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if int64(position-min(position, l.since)) <= l.most() || !l.basing.CompareAndSwap(false, true) {
+		return false
+	}
+	l.since = position
+	return true
+}
+
+// reached is the position before which everything is where it has to be. It is locked.
+func (l *jobLog) reached() uint64 {
+	at := l.durable
+	for _, c := range l.copies {
+		if c.counts {
+			at = min(at, c.end)
+		}
+	}
+	return at
+}
+
+// over takes out what need not wait any more. It is locked.
+func (l *jobLog) over() []waiting {
+	n, reached := 0, l.reached()
+	for n < len(l.waiting) && (l.err != nil || l.waiting[n].position <= reached) {
+		n++
+	}
+	over := slices.Clone(l.waiting[:n])
+	l.waiting = slices.Delete(l.waiting, 0, n)
+	return over
+}
+
+// answer answers who has waited, for what is durable or, with an error, never will be.
+func (l *jobLog) answer(over []waiting, err error) {
 	for i := range over {
 		w := &over[i]
-		if w.position > durable {
+		if err != nil && w.position > l.log.Durable() {
 			w.lose(err)
 		}
 		w.answer.send()
 		w.memory.Release()
+		if w.done != nil {
+			w.done <- nil
+		}
 	}
+}
+
+// copied is what a standby has of a log.
+type copied struct {
+	end    uint64 // everything before it
+	counts bool   // answers wait for it
+}
+
+// copy notes what a standby has; nil: it is none any more.
+func (l *jobLog) copy(claim string, c *copied) {
+	l.mu.Lock()
+	if c == nil {
+		delete(l.copies, claim)
+	} else {
+		if l.copies == nil {
+			l.copies = map[string]copied{}
+		}
+		l.copies[claim] = *c
+	}
+	over, err := l.over(), l.err
+	l.mu.Unlock()
+	l.answer(over, err)
 }
 
 // most is how long the log may be since its base. It is locked.
@@ -148,8 +224,12 @@ func (l *jobLog) most() int64 {
 func (l *jobLog) based(position uint64, size int64) error {
 	l.mu.Lock()
 	l.since, l.base = position, size
+	before := position
+	for _, c := range l.copies { // they have not read it yet
+		before = min(before, c.end)
+	}
 	l.mu.Unlock()
-	if err := l.log.Truncate(position); err != nil {
+	if err := l.log.Truncate(before); err != nil {
 		return err
 	}
 	names, err := l.files.List()
@@ -191,7 +271,7 @@ func (l *jobLog) wait(w *waiting) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case l.replays.Load() || l.durable >= w.position:
+	case l.replays.Load() || l.reached() >= w.position:
 		return false
 	case l.err != nil:
 		w.lose(l.err)
@@ -205,11 +285,12 @@ func (l *jobLog) wait(w *waiting) bool {
 	return true
 }
 
-// end closes the log and removes it, when the job has ended.
-func (l *jobLog) end(s *Server) {
+// remove closes the log and removes it, when the job has ended.
+func (l *jobLog) remove(s *Server) {
 	if l == nil || l.keep.Load() {
 		return
 	}
+	s.copies.remove(l)
 	if err := l.log.Close(); err != nil {
 		s.logger().Warn("the log of a job that has ended could not be closed", "log", l.name, "err", err)
 	}
@@ -221,6 +302,7 @@ func (l *jobLog) end(s *Server) {
 // aside puts a log aside that cannot be replayed.
 func (l *jobLog) aside(s *Server) error {
 	l.keep.Store(true)
+	s.copies.remove(l)
 	err := l.log.Close()
 	return errors.Join(err, s.keepLog(l.name))
 }
@@ -238,12 +320,25 @@ func (s *Server) keepLog(name string) error {
 // replaying reports whether what happens is in the log already.
 func (l *jobLog) replaying() bool { return l != nil && l.replays.Load() }
 
-// sync waits until everything is durable that was appended so far.
+// sync waits until everything is durable, and with the standbys, that was appended so far.
 func (l *jobLog) sync(ctx context.Context) error {
 	if l.silent() {
 		return nil
 	}
-	return l.log.Wait(ctx, l.log.End())
+	done := make(chan error, 1)
+	w := waiting{position: l.log.End(), done: done}
+	if !l.wait(&w) {
+		if w.done != nil {
+			return nil
+		}
+		return <-done
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // of says whose log it is: who hears that nothing more will be durable, and that it is to get a base.
@@ -267,7 +362,7 @@ func (s *Server) withLog(at *seat, x *rpc.Exchange, a *rpc.Join) bool {
 	name := fmt.Sprintf("%06d", s.lastLog)
 	s.mu.Unlock()
 	go x.Guard(s.logger(), func() {
-		log, err := s.openLog(name)
+		log, err := s.openLog(name, 0)
 		if err != nil {
 			x.Fail(err)
 			return

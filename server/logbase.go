@@ -88,7 +88,7 @@ func (j *job) takeBase() {
 		j.log.basing.Store(false)
 		return
 	}
-	b := &base{j: j, position: j.log.log.End(), stores: (*j.stores.Load())[1:]}
+	b := &base{j: j, position: j.log.end(), stores: (*j.stores.Load())[1:]}
 	b.shots, b.core = j.snapshots(b.stores, nil), j.core.State()
 	b.head = baseHead{Job: j.name, Position: b.position, Restored: j.restores.last(j.core.LastChange),
 		Targets: j.server.targetsOf(j)}

@@ -50,6 +50,32 @@ func OpenLogDir(dir, owner string) (d *LogDir, err error) {
 	return d, nil
 }
 
+// identityName is the file with the identity of what is in the folder.
+const identityName = "identity"
+
+// Identity is what the logs are called where roles are kept: all that is in them belongs together. "": they have no identity, as what is
+// in them is not whole.
+func (d *LogDir) Identity() (string, error) {
+	text, err := os.ReadFile(filepath.Join(d.dir, identityName))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return string(text), err
+}
+
+// SetIdentity gives the logs an identity, durably; "" takes it away.
+func (d *LogDir) SetIdentity(id string) error {
+	files := blob.NewDir(d.dir).Synced()
+	if id != "" {
+		return blob.WriteAll(context.Background(), files, identityName, []byte(id))
+	}
+	err := os.Remove(filepath.Join(d.dir, identityName))
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = journal.Dir(d.dir).Sync()
+	}
+	return err
+}
+
 // Close lets others open the folder.
 func (d *LogDir) Close() error { return d.unlock() }
 

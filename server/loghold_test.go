@@ -22,7 +22,7 @@ func TestHoldAfterFailure(t *testing.T) {
 		}
 	}()
 	s := &Server{Logs: dir}
-	l, err := s.openLog("000001")
+	l, err := s.openLog("000001", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,10 +62,10 @@ func checkMove(a *rpc.Move) error {
 	return nil
 }
 
-// heed has a task wait for an order to move the job.
-func (s *Server) heed(m *member, x *rpc.Exchange) {
+// await has a task wait for an order to move the job.
+func (s *Server) await(m *member, x *rpc.Exchange) {
 	q := &request{x: x}
-	m.job.post(ssp.Heed[*request]{Req: q, Conn: m.conn}, q)
+	m.job.post(ssp.Await[*request]{Req: q, Conn: m.conn}, q)
 }
 
 // moving is what the task says that moves the job.
@@ -79,10 +79,10 @@ func (s *Server) moving(m *member, x *rpc.Exchange) {
 	q := &request{x: x}
 	var e ssp.Event
 	switch a.Step {
-	case rpc.MovingRest:
-		e = ssp.Rest[*request]{Req: q, Conn: m.conn, From: a.From, To: a.To}
-	case rpc.MovingSettle:
-		e = ssp.Settle[*request]{Req: q, Conn: m.conn}
+	case rpc.MovingQuiesce:
+		e = ssp.Quiesce[*request]{Req: q, Conn: m.conn, From: a.From, To: a.To}
+	case rpc.MovingCommit:
+		e = ssp.Commit[*request]{Req: q, Conn: m.conn}
 	case rpc.MovingMoved:
 		q.ready = func(r ssp.Answer[*request]) { // of the task that moves the job, and of no other
 			m.job.movedTo = a.Checkpoint
@@ -92,7 +92,7 @@ func (s *Server) moving(m *member, x *rpc.Exchange) {
 	case rpc.MovingVoid:
 		e = ssp.Moved[*request]{Req: q, Conn: m.conn, Err: errors.New(a.Reason)}
 	default:
-		m.refuse(x, fmt.Errorf("moving: step %.20q, want rest, settle, moved or void: %w", a.Step, rpc.ErrMalformed))
+		m.refuse(x, fmt.Errorf("moving: step %.20q, want quiesce, commit, moved or void: %w", a.Step, rpc.ErrMalformed))
 		return
 	}
 	m.job.post(e, q)

@@ -27,11 +27,11 @@ type migrant struct {
 	steps int
 	made  atomic.Int64 // steps of the first task, in all attempts
 
-	mu   sync.Mutex
-	on   []string // servers that it is on,
-	from string   // since it goes on from this checkpoint
-	turn int      // attempt
-	rest int      // moves for which all came to rest
+	mu       sync.Mutex
+	on       []string // servers that it is on,
+	from     string   // since it goes on from this checkpoint
+	turn     int      // attempt
+	quiesced int      // moves for which all quiesced
 }
 
 const migrants = 3 // tasks
@@ -166,10 +166,10 @@ func (m *migrant) step(p *ps.Client, task, step int, have []matrix.Block) error 
 // mover is the task that moves the job.
 type mover struct {
 	*migrant
-	p      *ps.Client
-	orders *ps.Orders
-	order  *ps.Order
-	rests  int
+	p         *ps.Client
+	orders    *ps.Orders
+	order     *ps.Order
+	quiesceAt int
 }
 
 // hear makes an order after a step.
@@ -180,8 +180,8 @@ func (g *mover) hear(ctx context.Context, step int) (err error) {
 		}
 	}
 	if g.bound == ssp.ASP {
-		if g.rests == 0 && step < g.steps {
-			clock, err := g.p.Rest(ctx, g.order, g.p.Now()+1, g.p.Now()+g.steps-step)
+		if g.quiesceAt == 0 && step < g.steps {
+			clock, err := g.p.Quiesce(ctx, g.order, g.p.Now()+1, g.p.Now()+g.steps-step)
 			switch {
 			case errors.Is(err, rpc.ErrPassed):
 			case errors.Is(err, rpc.ErrNotFound):
@@ -189,20 +189,20 @@ func (g *mover) hear(ctx context.Context, step int) (err error) {
 			case err != nil:
 				return err
 			default:
-				g.rests = clock
+				g.quiesceAt = clock
 			}
 			return nil
 		}
-		if g.rests == 0 || g.p.Now() < g.rests {
+		if g.quiesceAt == 0 || g.p.Now() < g.quiesceAt {
 			return nil
 		}
 		if err := g.p.Barrier(ctx); err != nil {
 			return err
 		}
 	}
-	switch err := g.p.Settle(ctx, g.order); {
+	switch err := g.p.CommitMove(ctx, g.order); {
 	case errors.Is(err, rpc.ErrNotFound):
-		g.order, g.rests = nil, 0
+		g.order, g.quiesceAt = nil, 0
 		return nil
 	case err != nil:
 		return err
@@ -216,8 +216,8 @@ func (g *mover) hear(ctx context.Context, step int) (err error) {
 	}
 	g.mu.Lock()
 	g.on, g.from, g.turn = g.order.Servers, path, g.turn+1
-	if g.rests > 0 {
-		g.rest++
+	if g.quiesceAt > 0 {
+		g.quiesced++
 	}
 	g.mu.Unlock()
 	return goneOn
@@ -290,7 +290,7 @@ func (m *migrant) movesOf(ctx context.Context, rng *rand.Rand, moves int) (moved
 // change is lost or made twice under any bound, and under BSP its values have the bits of one that was not moved.
 func TestMoves(t *testing.T) {
 	const steps = 60
-	moved, rested := 0, 0
+	moved, quiesced := 0, 0
 	for _, network := range []string{"mem", "tcp"} {
 		for _, bound := range []ssp.Bound{ssp.BSP, 2, ssp.ASP} {
 			t.Run(fmt.Sprint(network, " ", bound), func(t *testing.T) {
@@ -302,7 +302,7 @@ func TestMoves(t *testing.T) {
 						moves = 0
 					}
 					got, n := m.live(rand.New(rand.NewPCG(seed, uint64(bound))), moves)
-					moved, rested = moved+n, rested+m.rest
+					moved, quiesced = moved+n, quiesced+m.quiesced
 					m.exact(got)
 					if seed == 0 {
 						still = got
@@ -316,10 +316,10 @@ func TestMoves(t *testing.T) {
 			})
 		}
 	}
-	if moved < 12 || rested == 0 {
-		t.Errorf("%d moves, for %d of which tasks came to rest: want some", moved, rested)
+	if moved < 12 || quiesced == 0 {
+		t.Errorf("%d moves, for %d of which tasks quiesced: want some", moved, quiesced)
 	}
-	t.Logf("%d moves, for %d of which tasks came to rest", moved, rested)
+	t.Logf("%d moves, for %d of which tasks quiesced", moved, quiesced)
 }
 
 // exact wants the sums of all steps of all tasks, and the last places.
@@ -359,21 +359,21 @@ func TestOrders(t *testing.T) {
 			_, err := c.ask(rpc.Request{Op: rpc.OpMoving, Arg: []byte(text)})
 			fails(t, text, err, rpc.ErrMalformed, "")
 		}
-		_, err := c.ask(rpc.Request{Op: rpc.OpMoving, Arg: []byte(`{"step":"settle"}`)})
-		fails(t, "settle", err, rpc.ErrNotFound, "no order")
+		_, err := c.ask(rpc.Request{Op: rpc.OpMoving, Arg: []byte(`{"step":"commit"}`)})
+		fails(t, "commit", err, rpc.ErrNotFound, "no order")
 
-		heed := c.start(rpc.Request{Op: rpc.OpHeed})
+		await := c.start(rpc.Request{Op: rpc.OpAwait})
 		first := asks.start(rpc.Request{Op: rpc.OpMove, Arg: []byte(`{"job":"j","servers":["x","y"]}`)})
 		var told rpc.Order
-		if err := json.Unmarshal(c.wait(heed).Results[0].Data, &told); err != nil || !slices.Equal(told.Servers, []string{"x", "y"}) {
+		if err := json.Unmarshal(c.wait(await).Results[0].Data, &told); err != nil || !slices.Equal(told.Servers, []string{"x", "y"}) {
 			t.Errorf("%+v, %v, want servers x and y", told, err)
 		}
 		var look rpc.Moved
 		if err := json.Unmarshal(asks.must(rpc.Request{Op: rpc.OpMove, Arg: []byte(`{"job":"j"}`)}).Results[0].Data, &look); err != nil ||
-			look.Attempt != 4 || look.Moving == nil || look.Moving.Settled {
-			t.Errorf("%+v, %v, want an order that is not settled", look, err)
+			look.Attempt != 4 || look.Moving == nil || look.Moving.Committed {
+			t.Errorf("%+v, %v, want an order that is not committed", look, err)
 		}
-		c.must(rpc.Request{Op: rpc.OpMoving, Arg: []byte(`{"step":"settle"}`)})
+		c.must(rpc.Request{Op: rpc.OpMoving, Arg: []byte(`{"step":"commit"}`)})
 		c.must(rpc.Request{Op: rpc.OpMoving, Arg: []byte(`{"step":"moved","checkpoint":"run/7"}`)})
 		var moved rpc.Moved
 		if err := json.Unmarshal(asks.wait(first).Results[0].Data, &moved); err != nil || moved.Checkpoint != "run/7" || moved.Attempt != 5 {

@@ -12,7 +12,7 @@ type pace struct {
 	least float64       // seconds that a byte took when nothing else did
 	clock int32         // of the job
 	moved time.Time     // when that went on; zero: it has not yet
-	owed  time.Duration // rest; below 0: it was more than was owed, as others had the processors
+	owed  time.Duration // pause; below 0: it was more than was owed, as others had the processors
 }
 
 const (
@@ -20,10 +20,10 @@ const (
 	pacePart = 20
 	// paceSteady is for how long nobody has to train until nobody is taken to.
 	paceSteady = time.Second
-	// paceRest is how long a rest is at least, and paceMore how much more than was owed counts for later ones: where all processors are busy
+	// pacePause is how long a pause is at least, and paceMore how much more than was owed counts for later ones: where all processors are busy
 	// it takes some milliseconds to get one back.
-	paceRest = 2 * time.Millisecond
-	paceMore = 10 * time.Millisecond
+	pacePause = 2 * time.Millisecond
+	paceMore  = 10 * time.Millisecond
 )
 
 // newPace is before all work, at a clock of the job.
@@ -32,9 +32,9 @@ func newPace(clock int32) *pace { return &pace{clock: clock} }
 // begin is before some work.
 func (p *pace) begin() { p.begun = time.Now() }
 
-// rest is after it, at a clock of the job, for as long as it is too early to begin again. Of the time that the work of so many bytes took,
+// pause is after it, at a clock of the job, for as long as it is too early to begin again. Of the time that the work of so many bytes took,
 // what it waited for a processor does not count.
-func (p *pace) rest(ctx context.Context, bytes int, clock int32) {
+func (p *pace) pause(ctx context.Context, bytes int, clock int32) {
 	now := time.Now()
 	each := now.Sub(p.begun).Seconds() / float64(max(1, bytes))
 	if p.least == 0 || each < p.least {
@@ -44,7 +44,7 @@ func (p *pace) rest(ctx context.Context, bytes int, clock int32) {
 		return
 	}
 	worked := time.Duration(min(each, 2*p.least) * float64(bytes) * float64(time.Second))
-	if p.owed += worked * (pacePart - 1); p.owed < paceRest {
+	if p.owed += worked * (pacePart - 1); p.owed < pacePause {
 		return
 	}
 	t := time.NewTimer(p.owed)

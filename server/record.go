@@ -77,7 +77,7 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer, clock int) (out 
 // stateColumns visits the partition for what columns there are, copies some of them after the other with their slots beside it, and
 // gives them away, until there are no more.
 func (s *snapshot) stateColumns(ctx context.Context, p *state.Partition, give func(state.Band) error) error {
-	n := int(max(1, min(bandKeys, bandBytes/max(1, p.Width()*int64(p.DType.Size())))))
+	n := int(max(1, min(s.mark.Columns(), bandKeys, bandBytes/max(1, p.Width()*int64(p.DType.Size())))))
 	rows := matrix.NewDense(p.DType, matrix.At(0, int64(n), 0, p.Width()))
 	stamps := make([]int64, n)
 	var all shard.Columns
@@ -103,7 +103,7 @@ func (s *snapshot) stateColumns(ctx context.Context, p *state.Partition, give fu
 			if err := s.charged(b, give); err != nil {
 				return err
 			}
-			s.pace.rest(ctx, bandSize(b), s.of.of.job.slowest.Load())
+			s.pace.pause(ctx, bandSize(b), s.of.of.job.slowest.Load())
 			s.pace.begin()
 		}
 	}
@@ -186,7 +186,7 @@ func (s *snapshot) stateCells(ctx context.Context, p *state.Partition, give func
 		if err := s.charged(b, give); err != nil {
 			return err
 		}
-		s.pace.rest(ctx, bandSize(b), s.of.of.job.slowest.Load())
+		s.pace.pause(ctx, bandSize(b), s.of.of.job.slowest.Load())
 	}
 	return nil
 }

@@ -71,30 +71,48 @@ type replay struct {
 	began          time.Time
 	records, bytes int64
 	since          int64 // bytes that partitions may have to do with
+
+	copy *copyIn // the log is a copy, to which more comes; nil: it is not
+	why  error   // the job could not be made again
 }
 
 // nobody is the number of a task that is none.
 const nobody = -1
 
-// settleBytes is after how many bytes of records the replay waits for the partitions.
-const settleBytes = 64 << 20
+// waitBytes is after how many bytes of records the replay waits for the partitions.
+const waitBytes = 64 << 20
 
 // errFailed is why a job is not made again that had failed.
 var errFailed = errors.New("it had failed")
 
 // replay reads a log and makes its job again; nil if there is none. The error is of a log that could not be put aside, or of ctx.
 func (s *Server) replay(ctx context.Context, name string) (*replay, error) {
-	l, err := s.openLog(name)
+	l, err := s.openLog(name, 0)
 	if err != nil {
 		s.logger().Error("a log cannot be read, and its job is given up", "log", name, "err", err)
 		return nil, s.keepLog(name)
 	}
+	r := s.newReplay(l)
+	live, err := r.run(ctx)
+	if !live {
+		return nil, err
+	}
+	return r, err
+}
+
+// newReplay is a replay of a log that nothing else is done with.
+func (s *Server) newReplay(l *jobLog) *replay {
 	if cut := l.log.Cut(); cut != nil {
-		s.logger().Info("the end of a log, which nobody was told of, was torn", "log", name, "cut", cut)
+		s.logger().Info("the end of a log, which nobody was told of, was torn", "log", l.name, "cut", cut)
 	}
 	l.replays.Store(true)
 	l.loads = map[change]loadingAgain{}
-	r := &replay{s: s, log: l, peers: map[int]*rpc.Peer{}, last: map[int]uint64{}, wrong: map[change]error{}, began: time.Now()}
+	return &replay{s: s, log: l, peers: map[int]*rpc.Peer{}, last: map[int]uint64{}, wrong: map[change]error{}, began: time.Now()}
+}
+
+// run reads the log and makes its job again, and reports whether there is one that goes on.
+func (r *replay) run(ctx context.Context) (live bool, err error) {
+	s, l := r.s, r.log
 	err = r.read(ctx)
 	switch {
 	case ctx.Err() != nil:
@@ -102,27 +120,39 @@ func (s *Server) replay(ctx context.Context, name string) (*replay, error) {
 		if err = errors.Join(err, l.log.Close()); r.j != nil {
 			r.giveUp(err)
 		}
-		return nil, err
+		return false, err
 	case r.j == nil && err == nil:
-		l.end(s)
-		return nil, nil
+		l.remove(s)
+		return false, nil
+	case err == nil && r.hasEnded():
+		return false, nil
 	case err == nil && r.j.core.Tasks() == 0: // nobody was told that the job is there
 		err = fmt.Errorf("nobody has joined: %w", rpc.ErrNotFound)
 	case errors.Is(err, errFailed):
-		s.logger().Warn("a job is given up that had failed", "job", r.j.name, "log", name, "err", err)
+		s.logger().Warn("a job is given up that had failed", "job", r.j.name, "log", l.name, "err", err)
 	case err != nil:
-		s.logger().Error("a job cannot be made again from its log, and is given up", "job", r.job(), "log", name, "err", err)
-		bad := l.aside(s)
+		s.logger().Error("a job cannot be made again from its log, and is given up", "job", r.job(), "log", l.name, "err", err)
+		var bad error
+		if r.why = err; r.copy == nil { // else it is removed
+			bad = l.aside(s)
+		}
 		if r.j != nil {
 			r.giveUp(err)
 		}
-		return nil, bad
+		return false, bad
 	default:
 		r.live()
-		return r, nil
+		return true, nil
 	}
 	r.giveUp(err)
-	return nil, nil
+	return false, nil
+}
+
+// hasEnded reports whether the job has come to its end with what the log says.
+func (r *replay) hasEnded() bool {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	return r.s.jobs[r.j.name] != r.j
 }
 
 // job is the name of the job, as far as it is known.
@@ -144,8 +174,13 @@ func (r *replay) read(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	said := r.began
-	for end := r.log.log.Durable(); from.Position() < end; {
+	said, end := r.began, r.log.log.Durable()
+	for {
+		if more, err := r.more(ctx, from.Position(), end); err != nil {
+			return err
+		} else if !more {
+			break
+		}
 		rec, err := from.Next(ctx)
 		if err != nil {
 			return err
@@ -162,19 +197,60 @@ func (r *replay) read(ctx context.Context) (err error) {
 		}
 		r.records++
 		r.bytes += int64(len(rec.Body))
-		if r.since += int64(len(rec.Body)); r.since > settleBytes {
-			r.settle()
+		if r.since += int64(len(rec.Body)); r.since > waitBytes {
+			r.waitAll()
 		}
-		if time.Since(said) > time.Second {
+		if time.Since(said) > time.Second && r.copy == nil {
 			said = time.Now()
 			r.s.logger().Info("replaying a log", "job", r.j.name, "records", r.records, "read", format.Bytes(r.bytes),
 				"of", format.Bytes(int64(end-position)))
 		}
 	}
 	if r.j != nil {
-		r.settle()
+		r.waitAll()
 	}
 	return r.oddity()
+}
+
+// more reports whether there are records after a position: those of a copy come until it is over, and are waited for.
+func (r *replay) more(ctx context.Context, position, end uint64) (bool, error) {
+	if r.copy == nil {
+		return position < end, nil
+	}
+	r.log.replayed.Store(position)
+	r.baseCopy(position)
+	for {
+		changed := r.s.copies.wait()
+		switch over := r.copy.over.Load(); {
+		case position < r.log.log.Durable():
+			return true, nil
+		case over && position == r.log.log.End(), r.j != nil && r.hasEnded():
+			return false, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+}
+
+// baseCopy begins a base of a copy, if much has come to it since it got one.
+func (r *replay) baseCopy(position uint64) {
+	l := r.log
+	if r.j == nil || !l.due(position) {
+		return
+	}
+	r.waitAll()
+	r.mu.Lock()
+	wrong := len(r.wrong)
+	r.mu.Unlock()
+	if len(l.loads) > 0 || wrong > 0 || r.hasEnded() { // a record says later what becomes of them
+		l.basing.Store(false)
+		return
+	}
+	r.j.grown()
+	r.drain()
 }
 
 // fits reports whether a record of the kind can come here. Of several Joins that begin a job at once one does, and the others leave
@@ -191,12 +267,7 @@ func (r *replay) fits(kind uint32) bool {
 
 // goesOn wants the job not to have ended: nothing comes after that.
 func (r *replay) goesOn() error {
-	if r.j == nil {
-		return nil
-	}
-	r.s.mu.Lock()
-	defer r.s.mu.Unlock()
-	if r.s.jobs[r.j.name] != r.j {
+	if r.j != nil && r.hasEnded() {
 		return fmt.Errorf("job %q has ended, and %d records were not the last: %w", r.j.name, r.records, journal.ErrForeign)
 	}
 	return nil
@@ -262,8 +333,8 @@ func (r *replay) drain() {
 	<-done
 }
 
-// settle waits until partitions have done what they were told.
-func (r *replay) settle() {
+// waitAll waits until partitions have done what they were told.
+func (r *replay) waitAll() {
 	r.under.Wait()
 	r.drain()
 	for _, s := range (*r.j.stores.Load())[1:] {

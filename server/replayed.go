@@ -191,7 +191,7 @@ func (r *replay) ran(body []byte) error {
 	delete(r.log.loads, c)
 	switch {
 	case is && o.Error == "":
-		r.settle()
+		r.waitAll()
 		return r.j.loadAgain(c, load, o.Found)
 	case is:
 		r.j.post(ssp.Ran{Task: c.task, Seq: c.seq, Err: r.err(&o)}, nil)

@@ -32,8 +32,9 @@ var needs = map[rpc.Op]access.Right{
 	rpc.OpCatalog: access.Read,
 	rpc.OpPrune:   access.Write,
 	rpc.OpMove:    access.Write,
-	rpc.OpHeed:    access.Write,
+	rpc.OpAwait:   access.Write,
 	rpc.OpMoving:  access.Write,
+	rpc.OpCopy:    access.Read | access.Write | access.Administer, // all jobs, with all that they have
 }
 
 // allowed refuses what the connection's token has no right to, before anything is looked at: what is refused so tells nothing of

@@ -1,18 +1,22 @@
 package server
 
 import (
+	"context"
 	"fmt"
 
 	"thole.example/rpc"
 )
 
 // Role is what a server is in its cluster, such as the second of three, until another takes its place: package coord has who it is. Its
-// methods must not block, and are called by many goroutines.
+// methods are called by many goroutines; Check and Epoch must not block.
 type Role interface {
 	// Check is why the server may not answer now, nil if it may. It is asked before each request is served and before each answer is sent.
 	Check() error
 	// Epoch is how often the role has changed hands, 0 while the server does not have it.
 	Epoch() uint64
+	// Copied says where the role is kept that this server's log has everything that was acknowledged, and so have the standbys of these
+	// claims, and no others. It waits until that is written. An error says nothing of it, unless it is rpc.ErrAborted: the role is lost.
+	Copied(ctx context.Context, claims []string) error
 }
 
 // inRole says why a request may not be served, and has its answer checked, if the server has a role.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"sync"
 	"testing"
 	"thole.example/psf"
@@ -97,9 +98,17 @@ type farm struct {
 	addrs     []string
 	servers   []*server.Server
 	listeners []rpc.Listener
-	mu        sync.Mutex // of servers and listeners, where they are killed
+	mu        sync.Mutex                                                                  // of servers and listeners, where they are killed
+	find      func(ctx context.Context, server int) (addr string, role uint64, err error) // nil: servers stay where they are
 	ctx       context.Context
 	stop      context.CancelFunc
+}
+
+// where is the addresses of the servers now.
+func (f *farm) where() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.addrs)
 }
 
 // newFarm starts servers, with faults on the way to them if the scenario is not nil.

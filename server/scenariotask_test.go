@@ -83,9 +83,9 @@ func (w *scenarioTask) live() (err error) {
 // dial connects the task; whoever begins may find that a server is not there yet.
 func (w *scenarioTask) dial() (p *ps.Client, err error) {
 	for range 20 {
-		p, err = ps.Dial(w.ctx, ps.Options{Network: w.net, Servers: w.farm.addrs, Job: "j", Task: w.task, Tasks: w.sc.tasks,
-			Bound: w.sc.bound, Retry: w.sc.retry(), InFlight: w.sc.inFlight, Funcs: moreFuncs})
-		if !errors.Is(err, rpc.ErrUnreachable) {
+		p, err = ps.Dial(w.ctx, ps.Options{Network: w.net, Servers: w.farm.where(), Find: w.farm.find, Job: "j", Task: w.task,
+			Tasks: w.sc.tasks, Bound: w.sc.bound, Retry: w.sc.retry(), InFlight: w.sc.inFlight, Funcs: moreFuncs})
+		if !errors.Is(err, rpc.ErrUnreachable) && !errors.Is(err, rpc.ErrStandby) {
 			break
 		}
 		time.Sleep(time.Second)

@@ -73,6 +73,9 @@ type Server struct {
 	// LogBase is how many bytes may come to a log before the state of its job is written beside it, which makes them needless. 0: 256 MiB, or
 	// twice the bytes of that state if that is more.
 	LogBase int64
+	// Replicas is how many servers are to have what the logs say, this one and standbys that copy them; 0 and 1: no standby does. With
+	// fewer than that the server goes on alone, once Role.Copied has said so.
+	Replicas int
 
 	scratch scratch
 	conns   atomic.Int64 // number of the last connection that joined
@@ -87,6 +90,7 @@ type Server struct {
 	folders map[string]folderClaim // folders that jobs write checkpoints to
 	targets map[string]target      // paths that jobs have rehearsed a save to
 	lastLog int                    // number of the last log
+	copies  copies
 }
 
 // now is the time for the cores of jobs.
@@ -110,6 +114,9 @@ func (s *Server) Serve(x *rpc.Exchange) {
 		return
 	case rpc.OpMove:
 		s.order(x)
+		return
+	case rpc.OpCopy:
+		s.copyLogs(x)
 		return
 	}
 	m := memberOf(x.From)
@@ -148,7 +155,7 @@ var ops = map[rpc.Op]func(s *Server, m *member, x *rpc.Exchange){
 	rpc.OpDirect:  (*Server).direct,
 	rpc.OpCatalog: (*Server).catalog,
 	rpc.OpPrune:   (*Server).prune,
-	rpc.OpHeed:    (*Server).heed,
+	rpc.OpAwait:   (*Server).await,
 	rpc.OpMoving:  (*Server).moving,
 }
 

@@ -95,7 +95,7 @@ func TestRightsAreNeeded(t *testing.T) {
 	for name, lacks := range map[string]map[rpc.Op]string{
 		"reader": {rpc.OpJoin: "write", rpc.OpCreate: "write", rpc.OpPush: "write", rpc.OpUpdate: "write", rpc.OpSave: "write", rpc.OpLoad: "write",
 			rpc.OpLeave: "write", rpc.OpQuit: "write", rpc.OpCommit: "write", rpc.OpAbort: "write", rpc.OpDefine: "write", rpc.OpPrune: "write",
-			rpc.OpMove: "write", rpc.OpHeed: "write", rpc.OpMoving: "write", 99: "write,administer"},
+			rpc.OpMove: "write", rpc.OpAwait: "write", rpc.OpMoving: "write", 99: "write,administer"},
 		"admin": {rpc.OpJoin: "write", rpc.OpPull: "read", rpc.OpGet: "read", rpc.OpMembers: "read", rpc.OpBarrier: "read", rpc.OpFollow: "read",
 			rpc.OpCatalog: "read"},
 	} {

@@ -80,14 +80,14 @@ func (d *dice) event() ssp.Event {
 func (d *dice) moving(conn int64) ssp.Event {
 	switch d.pick(8) {
 	case 0, 1:
-		return ssp.Heed[int]{Req: d.req(), Conn: conn}
+		return ssp.Await[int]{Req: d.req(), Conn: conn}
 	case 2, 3:
 		return ssp.Move[int]{Req: d.req(), To: []string{"x", "y"}[d.pick(3)/2:]}
 	case 4, 5:
 		from := max(0, d.job.Slowest(0)) % 1000
-		return ssp.Rest[int]{Req: d.req(), Conn: conn, From: from, To: from + d.pick(6)}
+		return ssp.Quiesce[int]{Req: d.req(), Conn: conn, From: from, To: from + d.pick(6)}
 	case 6:
-		return ssp.Settle[int]{Req: d.req(), Conn: conn}
+		return ssp.Commit[int]{Req: d.req(), Conn: conn}
 	}
 	return ssp.Moved[int]{Req: d.req(), Conn: conn, Err: []error{nil, ssp.Refused}[d.pick(2)]}
 }

@@ -19,17 +19,17 @@ type Job[D any, R comparable] struct {
 	attempt  int
 	members  []*member[D, R] // by task; nil: never heard of
 	conns    map[int64]*member[D, R]
-	joined   int            // tasks that have joined, ever
-	present  int            // tasks that are members: connected, or expected back
-	finished int            // tasks that have left or are lost
-	matrices []*series[D]   // by id; 0 is the job's own clock
-	pulls    []pull[D, R]   // that wait, in the order in which they came
-	rosters  []roster[D, R] // too
-	late     []late[R]      // Joins that wait for the next attempt
-	heeds    []heed[D, R]   // and for an order to move the job
-	order    *order[D, R]   // nil: there is none
-	refusals int            // joins that were refused
-	reason   error          // of the last one
+	joined   int              // tasks that have joined, ever
+	present  int              // tasks that are members: connected, or expected back
+	finished int              // tasks that have left or are lost
+	matrices []*series[D]     // by id; 0 is the job's own clock
+	pulls    []pull[D, R]     // that wait, in the order in which they came
+	rosters  []roster[D, R]   // too
+	late     []late[R]        // Joins that wait for the next attempt
+	awaiting []awaiting[D, R] // and for an order to move the job
+	order    *order[D, R]     // nil: there is none
+	refusals int              // joins that were refused
+	reason   error            // of the last one
 	failed   error
 	ended    bool
 	recorded bool // effects say what is executed
@@ -80,14 +80,14 @@ func (j *Job[D, R]) Step(now time.Duration, e Event) []Effect {
 		j.create(&e)
 	case Members[R]:
 		j.roster(&e)
-	case Heed[R]:
-		j.heed(&e)
+	case Await[R]:
+		j.awaitOrder(&e)
 	case Move[R]:
 		j.move(&e)
-	case Rest[R]:
-		j.rest(&e)
-	case Settle[R]:
-		j.settle(&e)
+	case Quiesce[R]:
+		j.quiesce(&e)
+	case Commit[R]:
+		j.commit(&e)
 	case Moved[R]:
 		j.moved(&e)
 	case Leave[R]:
@@ -242,7 +242,7 @@ func (j *Job[D, R]) drop(err error, picked func(req R, of *member[D, R]) bool) {
 	}
 	j.rosters = keep(j.rosters, func(r *roster[D, R]) bool { return !j.dropped(r.Req, err, picked(r.Req, r.of)) })
 	j.late = keep(j.late, func(l *late[R]) bool { return !j.dropped(l.req, err, picked(l.req, nil)) })
-	j.heeds = keep(j.heeds, func(h *heed[D, R]) bool { return !j.dropped(h.req, err, picked(h.req, h.of)) })
+	j.awaiting = keep(j.awaiting, func(h *awaiting[D, R]) bool { return !j.dropped(h.req, err, picked(h.req, h.of)) })
 	for _, m := range j.members {
 		if m == nil {
 			continue
@@ -298,6 +298,13 @@ func (j *Job[D, R]) Ended() bool { return j.ended }
 
 // Failed is why the job has failed, nil if it has not.
 func (j *Job[D, R]) Failed() error { return j.failed }
+
+// Done reports whether a job that has ended came to its end: all of its tasks had left, or the others went on without them. In a job with
+// attempts no task that is needed leaves before the work is done, and another that comes back then may fail the attempt, not the job.
+func (j *Job[D, R]) Done() bool {
+	done := func(m *member[D, R]) bool { return m != nil && m.status == Left && !m.optional }
+	return j.failed == nil || j.attempt > 0 && slices.ContainsFunc(j.members, done)
+}
 
 // Plan is the settings of the job, as far as those who have joined have said them.
 func (j *Job[D, R]) Plan() string { return j.plan }

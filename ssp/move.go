@@ -9,20 +9,20 @@ import (
 // A job is ordered to move to other servers. It does so between two attempts: one of its tasks writes a checkpoint from which the next one
 // goes on there. The machine of the server that is asked knows how far that is, so that whoever asked can withdraw until it is too late.
 //
-//	Heed      a task waits for an order                   answered by Ordered when there is one
+//	Await     a task waits for an order                   answered by Ordered when there is one
 //	Move      somebody orders                             answered when the job has moved, refused when nothing comes of it
-//	Rest      the task has all others come to rest        answered with the clock at which they do
-//	Settle    from now on nobody can withdraw             refused if somebody has
+//	Quiesce   the task has all others quiesce             answered with the clock at which they do
+//	Commit    from now on nobody can withdraw             refused if somebody has
 //	Moved     the checkpoint is there, or will not be     the order is over
 //
-//	what happens                  before Settle                            after it
-//	the one who ordered gives up  the order is void                        nothing
-//	the task goes away            the order is void                        the job fails: only the checkpoints tell whether it has moved
-//	another task goes away        the order is void if they were at rest   nothing
-//	the job fails                 the order is void                        the order is void
+//	what happens                  before Commit                             after it
+//	the one who ordered gives up  the order is void                         nothing
+//	the task goes away            the order is void                         the job fails: only the checkpoints tell whether it has moved
+//	another task goes away        void, if a clock was chosen to quiesce at  nothing
+//	the job fails                 the order is void                         the order is void
 
-// Heed says that a task can move the job, and waits for an order.
-type Heed[R any] struct {
+// Await says that a task can move the job, and waits for an order.
+type Await[R any] struct {
 	Req  R
 	Conn int64
 }
@@ -33,58 +33,58 @@ type Move[R any] struct {
 	To  []string // addresses of the servers, in their order
 }
 
-// Rest has all other tasks come to rest, by the one that moves the job: whoever ends its own clock with the one that is chosen gets no
+// Quiesce has all other tasks quiesce, by the one that moves the job: whoever ends its own clock with the one that is chosen gets no
 // answer. That is the first from From to To which none of them has reached; if there is none it is refused as Passed.
-type Rest[R any] struct {
+type Quiesce[R any] struct {
 	Req      R
 	Conn     int64
 	From, To int
 }
 
-// Settle says that the task which moves the job is about to do it.
-type Settle[R any] struct {
+// Commit says that the task which moves the job is about to do it.
+type Commit[R any] struct {
 	Req  R
 	Conn int64
 }
 
-// Moved says that the job has moved, or with an error why it does not. Those at rest go on in that case; else their attempt ends.
+// Moved says that the job has moved, or with an error why it does not. Those that quiesced go on in that case; else their attempt ends.
 type Moved[R any] struct {
 	Req  R
 	Conn int64
 	Err  error
 }
 
-// Ordered answers Heed.
+// Ordered answers Await.
 type Ordered[R any] struct {
 	Req R
 	To  []string
 }
 
-func (Heed[R]) event()     {}
+func (Await[R]) event()    {}
 func (Move[R]) event()     {}
-func (Rest[R]) event()     {}
-func (Settle[R]) event()   {}
+func (Quiesce[R]) event()  {}
+func (Commit[R]) event()   {}
 func (Moved[R]) event()    {}
 func (Ordered[R]) effect() {}
 
-// heed is a task that waits for an order.
-type heed[D any, R comparable] struct {
+// awaiting is a task that waits for an order.
+type awaiting[D any, R comparable] struct {
 	req R
 	of  *member[D, R]
 }
 
 // order is one under way.
 type order[D any, R comparable] struct {
-	req     R
-	to      []string
-	by      *member[D, R] // who moves the job
-	at      int           // own clock at which the others rest; 0: they do not
-	held    []pull[D, R]  // what those are not answered
-	settled bool
-	done    bool // req is answered
+	req       R
+	to        []string
+	by        *member[D, R] // who moves the job
+	at        int           // own clock at which the others quiesce; 0: they do not
+	held      []pull[D, R]  // what those are not answered
+	committed bool
+	done      bool // req is answered
 }
 
-func (j *Job[D, R]) heed(e *Heed[R]) {
+func (j *Job[D, R]) awaitOrder(e *Await[R]) {
 	m := j.worker(e.Conn, e.Req)
 	switch {
 	case m == nil:
@@ -93,7 +93,7 @@ func (j *Job[D, R]) heed(e *Heed[R]) {
 	case j.order != nil && j.order.by == m:
 		j.refuse(e.Req, fmt.Errorf("task %d of job %q waits for an order to move, and has one: %w", m.task, j.name, Refused))
 	default:
-		j.heeds = append(j.heeds, heed[D, R]{e.Req, m})
+		j.awaiting = append(j.awaiting, awaiting[D, R]{e.Req, m})
 	}
 }
 
@@ -105,12 +105,12 @@ func (j *Job[D, R]) move(e *Move[R]) {
 		j.refuse(e.Req, fmt.Errorf("job %q is about to move to %s: %w", j.name, strings.Join(j.order.to, ", "), Refused))
 	case len(e.To) == 0:
 		j.refuse(e.Req, fmt.Errorf("job %q is to move to no servers: %w", j.name, Malformed))
-	case len(j.heeds) == 0:
+	case len(j.awaiting) == 0:
 		j.refuse(e.Req, fmt.Errorf("job %q cannot move: none of its tasks writes checkpoints, or it has just begun, or it is at its end: %w",
 			j.name, NotFound))
 	default:
-		h := j.heeds[0]
-		j.heeds = slices.Delete(j.heeds, 0, 1)
+		h := j.awaiting[0]
+		j.awaiting = slices.Delete(j.awaiting, 0, 1)
 		j.order = &order[D, R]{req: e.Req, to: slices.Clone(e.To), by: h.of}
 		j.do(Say{fmt.Sprintf("job %q: task %d at %s moves it to %s", j.name, h.of.task, h.of.name, strings.Join(e.To, ", "))})
 		j.do(Ordered[R]{h.req, slices.Clone(e.To)})
@@ -127,7 +127,7 @@ func (j *Job[D, R]) mover(conn int64, req R) *member[D, R] {
 	return m
 }
 
-func (j *Job[D, R]) rest(e *Rest[R]) {
+func (j *Job[D, R]) quiesce(e *Quiesce[R]) {
 	m := j.mover(e.Conn, e.Req)
 	if m == nil {
 		return
@@ -142,16 +142,16 @@ func (j *Job[D, R]) rest(e *Rest[R]) {
 		at = o.at
 	}
 	if at < e.From || at > e.To {
-		j.refuse(e.Req, fmt.Errorf("job %q is to come to rest at a clock from %d to %d, the first is %d: %w", j.name, e.From, e.To, at, Passed))
+		j.refuse(e.Req, fmt.Errorf("job %q is to quiesce at a clock from %d to %d, the first is %d: %w", j.name, e.From, e.To, at, Passed))
 		return
 	}
 	o.at = at
 	j.do(Answer[R]{Req: e.Req, Clock: at})
 }
 
-func (j *Job[D, R]) settle(e *Settle[R]) {
+func (j *Job[D, R]) commit(e *Commit[R]) {
 	if j.mover(e.Conn, e.Req) != nil {
-		j.order.settled = true
+		j.order.committed = true
 		j.answer(e.Req, false)
 	}
 }
@@ -168,12 +168,12 @@ func (j *Job[D, R]) moved(e *Moved[R]) {
 	j.do(Answer[R]{Req: j.order.req, Clock: j.order.at})
 }
 
-// resting reports whether nothing of a member is answered any more.
-func (j *Job[D, R]) resting(m *member[D, R]) bool {
+// quiesced reports whether nothing of a member is answered any more.
+func (j *Job[D, R]) quiesced(m *member[D, R]) bool {
 	return j.order != nil && j.order.at > 0 && m != nil && m != j.order.by && j.ClockOf(m.task, 0) >= j.order.at
 }
 
-// void ends an order that nothing comes of; those at rest go on.
+// void ends an order that nothing comes of; those that quiesced go on.
 func (j *Job[D, R]) void(why error) {
 	o := j.order
 	if j.order = nil; o == nil {
@@ -193,7 +193,7 @@ func (j *Job[D, R]) void(why error) {
 
 // withdraw is void by the one who ordered, if it is not too late.
 func (j *Job[D, R]) withdraw(req R) {
-	if o := j.order; o != nil && o.req == req && !o.settled {
+	if o := j.order; o != nil && o.req == req && !o.committed {
 		j.void(fmt.Errorf("the order was withdrawn: %w", Aborted))
 	}
 }
@@ -208,9 +208,9 @@ func (j *Job[D, R]) parted(m *member[D, R], why string) {
 	switch {
 	case o.by == m && o.done:
 		j.fail(fmt.Errorf("job %q moves to %s: %w", j.name, strings.Join(o.to, ", "), Aborted))
-	case o.by == m && o.settled:
+	case o.by == m && o.committed:
 		j.fail(fmt.Errorf("job %q: it was about to move, and %w", j.name, err))
-	case o.by == m || o.at > 0 && !o.settled:
+	case o.by == m || o.at > 0 && !o.committed:
 		j.void(err)
 	}
 }
@@ -227,11 +227,11 @@ func (j *Job[D, R]) left() {
 
 // Moving is how far an order is.
 type Moving struct {
-	To      []string `json:"to"`
-	Task    int      `json:"task"`              // that moves the job
-	At      int      `json:"at,omitempty"`      // own clock at which the others come to rest; 0: they do not
-	Resting int      `json:"resting,omitempty"` // of them
-	Settled bool     `json:"settled,omitempty"` // nobody can withdraw it any more
+	To        []string `json:"to"`
+	Task      int      `json:"task"`                // that moves the job
+	At        int      `json:"at,omitempty"`        // own clock at which the others quiesce; 0: they do not
+	Quiesced  int      `json:"quiesced,omitempty"`  // of them
+	Committed bool     `json:"committed,omitempty"` // nobody can withdraw it any more
 }
 
 // Moving is the order under way, nil if there is none.
@@ -240,10 +240,10 @@ func (j *Job[D, R]) Moving() *Moving {
 	if o == nil {
 		return nil
 	}
-	out := &Moving{To: slices.Clone(o.to), Task: o.by.task, At: o.at, Settled: o.settled}
+	out := &Moving{To: slices.Clone(o.to), Task: o.by.task, At: o.at, Committed: o.committed}
 	for _, m := range j.members {
-		if j.resting(m) {
-			out.Resting++
+		if j.quiesced(m) {
+			out.Quiesced++
 		}
 	}
 	return out
@@ -253,9 +253,9 @@ func (j *Job[D, R]) Moving() *Moving {
 func (m *Moving) String() string {
 	text := fmt.Sprintf("moves to %s, by task %d", strings.Join(m.To, ", "), m.Task)
 	if m.At > 0 {
-		text += fmt.Sprintf("; the others come to rest at clock %d, so far %d", m.At, m.Resting)
+		text += fmt.Sprintf("; the others quiesce at clock %d, so far %d", m.At, m.Quiesced)
 	}
-	if m.Settled {
+	if m.Committed {
 		text += "; too late to withdraw"
 	}
 	return text

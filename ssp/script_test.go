@@ -116,14 +116,14 @@ func (s *script) event(verb string, words []string) ssp.Event {
 			}
 		}
 		return m
-	case "heed":
-		return ssp.Heed[string]{Req: req, Conn: conn}
+	case "await":
+		return ssp.Await[string]{Req: req, Conn: conn}
 	case "move":
 		return ssp.Move[string]{Req: req, To: slices.DeleteFunc(strings.Split(set["to"], ","), func(s string) bool { return s == "" })}
-	case "rest":
-		return ssp.Rest[string]{Req: req, Conn: conn, From: s.number(set["from"]), To: s.number(set["to"])}
-	case "settle":
-		return ssp.Settle[string]{Req: req, Conn: conn}
+	case "quiesce":
+		return ssp.Quiesce[string]{Req: req, Conn: conn, From: s.number(set["from"]), To: s.number(set["to"])}
+	case "commit":
+		return ssp.Commit[string]{Req: req, Conn: conn}
 	case "moved":
 		return ssp.Moved[string]{Req: req, Conn: conn, Err: wrong}
 	case "leave":

@@ -92,7 +92,7 @@ func (j *Job[D, R]) least(p *pull[D, R], n Need) int {
 }
 
 func (j *Job[D, R]) deliver(p *pull[D, R]) {
-	if j.resting(p.of) {
+	if j.quiesced(p.of) {
 		j.order.held = append(j.order.held, *p)
 		return
 	}

@@ -2,8 +2,11 @@ package state
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path"
 	"strings"
 	"testing"
 
@@ -233,6 +236,36 @@ func TestCommitRefuses(t *testing.T) {
 		if all, err := b.List(ctx, ""); len(all) > 0 || err != nil {
 			t.Errorf("%s: left %v: %v", what, all, err)
 		}
+	}
+}
+
+// emptied is a bucket in which somebody removes what is there of a checkpoint just before its head is written.
+type emptied struct{ *blob.Mem }
+
+func (b emptied) Create(ctx context.Context, name string) (blob.Writer, error) {
+	if path.Base(name) == HeadName {
+		if err := b.Remove(ctx, path.Dir(name)); err != nil {
+			return nil, err
+		}
+	}
+	return b.Mem.Create(ctx, name)
+}
+
+// TestCommitEmptied: another server, whose job has ended, removes the files while one commits: no checkpoint without them is visible.
+func TestCommitEmptied(t *testing.T) {
+	b := emptied{&blob.Mem{}}
+	s, err := Create(t.Context(), b, "c", "x", blob.Nothing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := func(*Writer) error { return nil }
+	f, err := s.File(t.Context(), 0, none, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.Commit(t.Context(), &Checkpoint{}, []Part{{File: f}}, 1)
+	if there, _ := b.State(t.Context(), "c"); !errors.Is(err, fs.ErrNotExist) || there != blob.Nothing {
+		t.Errorf("%v, and there is %q, want that the file of the server is missing and nothing is there", err, there)
 	}
 }
 

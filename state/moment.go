@@ -42,9 +42,9 @@ func (m *Moment) Move(from, to []string) {
 	m.Servers = to
 }
 
-// Elsewhere are the servers on which the training goes on that a process was told to be on others; nil: it goes on on those.
-func (m *Moment) Elsewhere(told []string) []string {
-	if slices.Equal(told, m.Servers) || !slices.ContainsFunc(m.Left, func(s []string) bool { return slices.Equal(s, told) }) {
+// Elsewhere are the servers on which the training goes on whose process is configured with others; nil: it goes on on those.
+func (m *Moment) Elsewhere(configured []string) []string {
+	if slices.Equal(configured, m.Servers) || !slices.ContainsFunc(m.Left, func(s []string) bool { return slices.Equal(s, configured) }) {
 		return nil
 	}
 	return m.Servers

@@ -106,6 +106,9 @@ func (r *Reader) next(what string) (k kind, body []byte, off int64, err error) {
 	if n > uint64(r.end-r.off) {
 		return 0, nil, 0, at(begin+8, "body of %d bytes, %d remain: %w", n, r.end-r.off, wire.ErrTruncated)
 	}
+	if err := kind(wire.Little.Uint32(head[:])).check(n); err != nil {
+		return 0, nil, 0, &wire.At{Off: begin + 8, Err: err}
+	}
 	off = r.off
 	padded, err := r.take(int64(n)+(-int64(n)&7), what)
 	if err != nil {
@@ -124,9 +127,6 @@ func (r *Reader) next(what string) (k kind, body []byte, off int64, err error) {
 	return kind(wire.Little.Uint32(head[:])), body, off, nil
 }
 
-// jsonLimit is how long JSON in a frame may be: parsed it takes some times as much.
-const jsonLimit = 1 << 28
-
 // json reads a frame of JSON.
 func (r *Reader) json(k kind, v any) (off int64, err error) {
 	begin := r.off
@@ -136,8 +136,6 @@ func (r *Reader) json(k kind, v any) (off int64, err error) {
 		return off, err
 	case got != k:
 		return off, at(begin, "frame of %v, want %v", got, k)
-	case len(body) > jsonLimit:
-		return off, &wire.At{Off: begin + 8, Err: fmt.Errorf("%v of %d bytes, want at most %d: %w", k, len(body), jsonLimit, format.ErrLimit)}
 	}
 	if err := json.Unmarshal(body, v); err != nil {
 		return off, at(off, "%v: %w", k, err)

@@ -1,11 +1,11 @@
 package state
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
-	"math"
 	"path"
 
 	"thole.example/blob"
@@ -19,18 +19,35 @@ func Ruined(ctx context.Context, b blob.Bucket, at string) (bool, error) {
 	if e := (Entry{Name: path.Base(at)}); !e.Ours() {
 		return false, nil
 	}
-	head, err := blob.ReadAll(ctx, b, path.Join(at, HeadName), math.MaxInt64)
+	o, err := b.Open(ctx, path.Join(at, HeadName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return there(ctx, b, path.Join(at, name(0)))
 	}
 	if err != nil {
 		return false, err
 	}
-	r, err := NewReader(bytes.NewReader(head), int64(len(head))) // of memory: what it finds wrong is not the disk's
+	defer o.Close()
+	head := &failing{src: o}
+	r, err := NewReader(head, o.Size())
 	if err == nil {
 		_, err = readCheckpoint(r)
 	}
-	return errors.Is(format.Wrap(codec, at, err), format.ErrCorrupt), nil
+	return head.err == nil && errors.Is(format.Wrap(codec, at, err), format.ErrCorrupt), head.err
+}
+
+// failing remembers why bytes could not be read that are there: that is no damage of theirs.
+type failing struct {
+	src io.ReaderAt
+	err error
+}
+
+// ReadAt implements io.ReaderAt.
+func (f *failing) ReadAt(b []byte, off int64) (int, error) {
+	n, err := f.src.ReadAt(b, off)
+	if n < len(b) {
+		f.err = cmp.Or(err, io.ErrUnexpectedEOF)
+	}
+	return n, err
 }
 
 // there reports whether the bucket has an object.

@@ -94,11 +94,6 @@ func (s *Save) Commit(ctx context.Context, c *Checkpoint, parts []Part, servers 
 	if err := c.collect(parts, servers); err != nil {
 		return s.final("", err)
 	}
-	for i, f := range c.Files {
-		if err := s.there(ctx, i, f); err != nil {
-			return s.final(name(i), err)
-		}
-	}
 	head := *c
 	if err := errors.Join(s.sumLoose(ctx, &head), s.link(ctx, &head)); err != nil {
 		return s.final("", err)
@@ -108,6 +103,12 @@ func (s *Save) Commit(ctx context.Context, c *Checkpoint, parts []Part, servers 
 	}
 	if _, err := open(ctx, s.bucket, s.object("")); err != nil {
 		return s.final("", fmt.Errorf("what was written cannot be read; nothing was replaced: %w", err))
+	}
+	// Only now: a server whose job has ended removes what all have written, and the head may have been put where that was.
+	for i, f := range c.Files {
+		if err := s.there(ctx, i, f); err != nil {
+			return s.final(name(i), err)
+		}
 	}
 	return s.final("", s.bucket.Publish(ctx, s.stage.Name(path.Base(s.path)), s.path, s.stage.Over))
 }

@@ -64,6 +64,7 @@ package state
 import (
 	"fmt"
 
+	"thole.example/format"
 	"thole.example/matrix"
 )
 
@@ -182,4 +183,18 @@ func typeOf(name string) (matrix.DType, error) {
 		}
 	}
 	return matrix.Invalid, fmt.Errorf("element type %q, want one of %v", name, matrix.DTypes())
+}
+
+// jsonLimit is how long JSON in a frame may be: parsed it takes some times as much.
+const jsonLimit = 1 << 28
+
+// check refuses a body of n bytes that is too long for its kind. Blocks have no limit of their own: they take what they have.
+func (k kind) check(n uint64) error {
+	switch k {
+	case kindPartition, kindEnd, kindJob, kindCheckpoint:
+		if n > jsonLimit {
+			return fmt.Errorf("%v of %d bytes, want at most %d: %w", k, n, jsonLimit, format.ErrLimit)
+		}
+	}
+	return nil
 }

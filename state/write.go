@@ -59,6 +59,9 @@ func (w *Writer) frame(k kind, body ...[]byte) error {
 	for _, b := range body {
 		size += len(b)
 	}
+	if err := k.check(uint64(size)); err != nil { // nobody could read it
+		return err
+	}
 	head := wire.AppendU32(nil, wire.Little, uint32(k))
 	head = wire.AppendU32(head, wire.Little, 0)
 	head = wire.AppendU64(head, wire.Little, uint64(size))

@@ -20,7 +20,7 @@ type Gone struct {
 	Step, Steps int  // and so many of its steps
 	Examples    int  // its share,
 	Left        int  // of which so many were left out of that epoch
-	Told        bool // it was told to go
+	OnRequest   bool // it was asked to go
 }
 
 // ErrLeft is that of a task that was told to go, and may leave.
@@ -184,7 +184,7 @@ func (l *loop) tellChange(all []place, here []int, epoch int) error {
 
 // gone is a task that was at a place last.
 func (l *loop) gone(task int, p place) Gone {
-	g := Gone{Task: task, Epoch: p.epoch, Step: p.step, Steps: p.steps, Told: p.doing == leaving}
+	g := Gone{Task: task, Epoch: p.epoch, Step: p.step, Steps: p.steps, OnRequest: p.doing == leaving}
 	if p.share > 0 && p.tasks > 0 {
 		g.Examples = shareOf(l.rows(), p.share-1, p.tasks)
 		g.Left = g.Examples - g.Examples*p.step/max(1, p.steps)

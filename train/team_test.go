@@ -145,7 +145,7 @@ func TestLeaves(t *testing.T) {
 		if !errors.Is(errs[2], ErrLeft) || errs[0] != nil || errs[1] != nil {
 			t.Fatal(errs)
 		}
-		want := Gone{Task: 2, Epoch: 1, Step: 5, Steps: 5, Examples: 50, Told: true}
+		want := Gone{Task: 2, Epoch: 1, Step: 5, Steps: 5, Examples: 50, OnRequest: true}
 		if !slices.Equal(told, []Gone{want}) || !slices.Equal(reports[0].Gone, told) {
 			t.Errorf("told %+v, report %+v, want %+v", told, reports[0].Gone, want)
 		}

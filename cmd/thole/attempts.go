@@ -125,7 +125,7 @@ func (p *plan) attempts(ctx context.Context, c *cluster, w *watcher, run runner)
 			continue
 		}
 		w.again(err, p.attempt)
-		if err := f.rest(ctx); err != nil {
+		if err := f.sleep(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -171,7 +171,7 @@ type failures struct {
 // add counts an attempt that failed with why, in which this process has written a checkpoint or not. The error is that it was the last one.
 func (f *failures) add(p *plan, why error, wrote bool) error {
 	if _, later := errors.AsType[*ps.LaterAttempt](why); later && p.giveUp > 0 { // it may have waited for that
-		f.since = time.Time{}
+		f.since, f.pause = time.Time{}, firstAttemptPause // in that one the others go on without it before long
 	}
 	switch {
 	case wrote:
@@ -198,8 +198,8 @@ func (f *failures) add(p *plan, why error, wrote bool) error {
 	return nil
 }
 
-// rest lets the pause go by, and makes the next one longer.
-func (f *failures) rest(ctx context.Context) error {
+// sleep lets the pause go by, and makes the next one longer.
+func (f *failures) sleep(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)

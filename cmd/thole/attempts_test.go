@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"thole.example/ps"
 	"thole.example/rpc"
 	"thole.example/train"
 )
@@ -48,6 +49,32 @@ func TestPatience(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A process that hears in which attempt to come comes at once, however long it has been without a server: the others give it up soon.
+func TestCalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, err := newWatcher(t.Context(), &env{err: io.Discard}, "", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &plan{job: &job{wait: time.Hour, lasting: lasting{checkpoint: "ck"}, absence: absence{giveUp: time.Second}}}
+		var called time.Time
+		n := 0
+		_, err = p.attempts(t.Context(), &cluster{}, w, func(context.Context) (*train.Report, error) {
+			switch n++; {
+			case n < 10:
+				return nil, rpc.ErrUnreachable
+			case n == 10:
+				called = time.Now()
+				return nil, &ps.LaterAttempt{Job: "job", Attempt: 20}
+			}
+			return &train.Report{}, nil
+		})
+		if took := time.Since(called); err != nil || p.attempt != 20 || took > firstAttemptPause {
+			t.Errorf("%v; it comes in attempt %d after %v, want 20 and at most %v", err, p.attempt, took, firstAttemptPause)
+		}
+	})
 }
 
 // A training that comes to its end says nothing of how to go on, also if it is interrupted just then; one that does not says it.

@@ -85,7 +85,7 @@ func TestFencedCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	take(t, r, 1, "host:2")
-	commit(second, 40, "server 1 has epoch 1, and 2 is another's")
+	commit(second, 40, "server 1 has epoch 1, want 2 to 2")
 	commit(enter(3), 40, "")
 	if c.addrs[1] != "host:2" || c.roles[1] != 2 {
 		t.Errorf("found %v under %v", c.addrs, c.roles)

@@ -121,6 +121,45 @@ func (c *cluster) locate(ctx context.Context, p *plan, w *watcher) error {
 	})
 }
 
+// finder tells where a server is that was lost, if what it held goes on elsewhere; nil if servers are always where they are.
+func (c *cluster) finder() func(ctx context.Context, server int) (string, uint64, error) {
+	if c.from == nil {
+		return nil
+	}
+	r := c.from
+	return func(ctx context.Context, server int) (string, uint64, error) {
+		ctx, cancel := context.WithTimeout(ctx, storeTime)
+		defer cancel()
+		h, _, err := coord.Who(ctx, r.store, r.cluster, coord.Server(server))
+		switch {
+		case errors.Is(err, coord.ErrRecord):
+			return "", 0, err
+		case err != nil:
+			return "", 0, fmt.Errorf("--coordinate %s: %w: %w", r.url, rpc.ErrUnreachable, err)
+		case h == nil || !h.Holds(r.members[server].Epoch) || h.ID == "" && h.Log == "":
+			return "", 0, fmt.Errorf("server %d of cluster %q was replaced, and what it held is lost: %w", server, r.cluster, rpc.ErrAborted)
+		case h.ID == "":
+			return "", 0, fmt.Errorf("nobody is server %d of cluster %q: %w", server, r.cluster, rpc.ErrUnreachable)
+		}
+		return h.Addr, h.Epoch, nil
+	}
+}
+
+// retry is how long a task tries to reach a server again. One whose log goes on is waited for until its lease has lapsed, and somebody has
+// replayed the log.
+func (c *cluster) retry(p *plan) time.Duration {
+	retry := p.retry
+	if c.from == nil || p.given("retry") {
+		return retry
+	}
+	for _, m := range c.from.members {
+		if m.Log != "" {
+			retry = max(retry, logRetry, 4*m.Lease)
+		}
+	}
+	return retry
+}
+
 // firstAttempt is the number of the attempt with which this process comes to its job: the one that runs, or the one after a training that
 // came to its end. w may be nil.
 func (c *cluster) firstAttempt(ctx context.Context, p *plan, w *watcher) (first int, err error) {

@@ -33,9 +33,10 @@ func coordinateStatusCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status URL",
 		Short: "Show who is which server, and what was committed of jobs",
-		Long: `Shows the clusters that are in a store: for each server its address, its epoch (how often the role has changed hands), and
-whether it renews its lease; for each job its attempt and the checkpoint it would go on from. Times of other machines say nothing
-here: it watches until each server has renewed, for a lease at most. URL is one of these.
+		Long: `Shows the clusters that are in a store: for each server its address, its epoch (how often the role has changed hands),
+whether it renews its lease, whether it has a log, and how many standbys have a copy of what it holds; for each job its attempt and the
+checkpoint it would go on from. Times of other machines say nothing here: it watches until each server has renewed, for a lease at
+most. URL is one of these.
 
 ` + strings.Join(forms, ".\n\n") + ".",
 		Example: "  thole coordinate status etcd://127.0.0.1:2379\n  thole coordinate status dir:coordination --wait 0s --json",
@@ -53,8 +54,11 @@ type roleJSON struct {
 	Role    string   `json:"role"`
 	Address string   `json:"address,omitempty"`
 	Epoch   uint64   `json:"epoch"`
+	Since   uint64   `json:"since,omitempty"` // the first epoch from which on nothing was lost
 	Beat    uint64   `json:"beat,omitempty"`
 	Lease   float64  `json:"lease_seconds,omitempty"`
+	Log     string   `json:"log,omitempty"`
+	Copies  []string `json:"copies,omitempty"`
 	Renewed *bool    `json:"renewed,omitempty"`
 	Watched *float64 `json:"watched_seconds,omitempty"` // until it was renewed, or in vain
 }
@@ -119,7 +123,8 @@ func (f *coordinateStatus) watch(ctx context.Context, e *env, s coord.Store, c *
 	for i := range c.Roles {
 		p := &c.Roles[i]
 		h := p.Holder
-		out.Roles[i] = roleJSON{Role: p.Role.String(), Address: h.Addr, Epoch: h.Epoch, Beat: h.Beat, Lease: h.Lease.Seconds()}
+		out.Roles[i] = roleJSON{Role: p.Role.String(), Address: h.Addr, Epoch: h.Epoch, Since: h.Since, Beat: h.Beat,
+			Lease: h.Lease.Seconds(), Log: h.Log, Copies: h.Copies}
 		if wait := min(f.wait, h.Lease); h.ID != "" && wait > 0 {
 			looks.Go(func() {
 				begin := e.now()
@@ -138,6 +143,21 @@ func (f *coordinateStatus) watch(ctx context.Context, e *env, s coord.Store, c *
 	return out
 }
 
+// kept says where else than in its holder's memory there is what the role holds, and since when.
+func (r *roleJSON) kept() string {
+	text := ""
+	if r.Log != "" {
+		text = ", a log"
+	}
+	if len(r.Copies) > 0 {
+		text += fmt.Sprintf(", copies: %d", len(r.Copies))
+	}
+	if r.Since > 0 && r.Since < r.Epoch {
+		text += fmt.Sprintf(", nothing lost since epoch %d", r.Since)
+	}
+	return text
+}
+
 func (c *clusterJSON) print(e *env) error {
 	fmt.Fprintf(e.out, "cluster %q\n", c.Cluster)
 	w := tabwriter.NewWriter(legible{e.out}, 0, 4, 2, ' ', 0)
@@ -151,7 +171,7 @@ func (c *clusterJSON) print(e *env) error {
 		case r.Renewed != nil:
 			state = fmt.Sprintf("lapsed: silent for %.1fs", *r.Watched)
 		}
-		fmt.Fprintf(w, "  %s\t%s\tepoch %d\t%s\n", r.Role, r.Address, r.Epoch, state)
+		fmt.Fprintf(w, "  %s\t%s\tepoch %d\t%s%s\n", r.Role, r.Address, r.Epoch, state, r.kept())
 	}
 	err := w.Flush()
 	for _, j := range c.Jobs {

@@ -136,13 +136,13 @@ type tasksEvent struct {
 
 // goneEvent is a task that the others go on without.
 type goneEvent struct {
-	Task     int  `json:"task"`
-	Epoch    int  `json:"epoch"` // the last one that it had a share of
-	Step     int  `json:"step"`  // and so many of its steps
-	Steps    int  `json:"steps"`
-	Examples int  `json:"examples"` // its share
-	LeftOut  int  `json:"left_out"` // of that epoch
-	Told     bool `json:"told,omitempty"`
+	Task      int  `json:"task"`
+	Epoch     int  `json:"epoch"` // the last one that it had a share of
+	Step      int  `json:"step"`  // and so many of its steps
+	Steps     int  `json:"steps"`
+	Examples  int  `json:"examples"`             // its share
+	LeftOut   int  `json:"left_out"`             // of that epoch
+	OnRequest bool `json:"on_request,omitempty"` // it was asked to go
 }
 
 // changed tells of tasks that are gone, or back.
@@ -150,7 +150,7 @@ func (w *watcher) changed(ev *train.Event) {
 	out := tasksEvent{Event: "tasks", Epoch: ev.Epoch, Back: ev.Back}
 	for _, g := range ev.Gone {
 		w.bar.line("%s", goneText(g))
-		out.Gone = append(out.Gone, goneEvent{g.Task, g.Epoch, g.Step, g.Steps, g.Examples, g.Left, g.Told})
+		out.Gone = append(out.Gone, goneEvent{g.Task, g.Epoch, g.Step, g.Steps, g.Examples, g.Left, g.OnRequest})
 	}
 	if len(ev.Back) > 0 {
 		names := make([]string, len(ev.Back))
@@ -165,7 +165,7 @@ func (w *watcher) changed(ev *train.Event) {
 // goneText says who is gone, when it went, and what was left out.
 func goneText(g train.Gone) string {
 	switch {
-	case g.Told:
+	case g.OnRequest:
 		return fmt.Sprintf("task %d has left after epoch %d, as it was asked to; the others share its %s", g.Task, g.Epoch,
 			number.Of(g.Examples, "example"))
 	case g.Left == 0:
@@ -175,8 +175,8 @@ func goneText(g train.Gone) string {
 		"them from the next one on", g.Task, g.Epoch, g.Step, g.Steps, g.Left, number.Of(g.Examples, "example"))
 }
 
-// settleTime is how long the first task waits for more when as many have joined as it knows of.
-const settleTime = 2 * time.Second
+// joinPause is how long the first task waits for more when as many have joined as it knows of.
+const joinPause = 2 * time.Second
 
 // gatherSome waits until all tasks have joined all servers, or have been given up there. The first server alone does not tell: who was lost
 // between two of them would be waited for by the second for ever.
@@ -194,7 +194,7 @@ func (p *plan) gatherSome(ctx context.Context, client *ps.Client, r *attendance,
 		switch {
 		case now.Joined == p.tasks:
 			return nil
-		case time.Since(began) >= p.giveUp, p.awaited > 0 && now.Joined >= p.awaited && time.Since(changed) >= min(settleTime, p.giveUp):
+		case time.Since(began) >= p.giveUp, p.awaited > 0 && now.Joined >= p.awaited && time.Since(changed) >= min(joinPause, p.giveUp):
 			w.bar.line("goes on without %s, which did not join (--give-up %v)", r.absent(p.tasks), p.giveUp)
 			if _, err := client.Attendance(ctx, now.Missing...); err != nil {
 				return err

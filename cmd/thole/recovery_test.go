@@ -17,7 +17,8 @@ type cast struct {
 	t        *testing.T
 	dir      string
 	settings []string
-	roles    bool // servers are found by their roles, and have other addresses each time
+	roles    bool   // servers are found by their roles, and have other addresses each time
+	logs     string // then: the disk on which the next server has its log, which standbys copy; "": it has none
 	servers  []*process
 	workers  []*process
 	said     map[int]*spoken // what the workers of tasks print for people
@@ -71,6 +72,9 @@ func (c *cast) server(i int) {
 	args := []string{"--listen", c.socket(i), "--quiet"}
 	if c.roles {
 		args = []string{"--coordinate", "dir:roles", "--role", fmt.Sprint(i), "--lease", roleLease.String()}
+	}
+	if c.logs != "" {
+		args = append(args, "--log", fmt.Sprintf("log.%d.%s", i, c.logs), "--replicas", "2")
 	}
 	c.servers[i], _ = startServer(c.t, c.dir, args...)
 }

@@ -166,7 +166,7 @@ func (f *reshard) gaveUp(ctx context.Context, e *env, net rpc.Network, now strin
 		case look.Moving == nil || !slices.Equal(look.Moving.To, f.servers):
 			fmt.Fprintf(e.err, "withdrawn: job %s stays where it is\n", escaped(f.job))
 			return why
-		case look.Moving.Settled:
+		case look.Moving.Committed:
 			fmt.Fprintf(e.err, "too late to withdraw: job %s moves\n", escaped(f.job))
 			return why
 		}

@@ -18,6 +18,7 @@ import (
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) != "thole" { // the tests themselves, of which some train in this folder; scripts have their own
 		os.Setenv(runsVariable, runsNone)
+		letSmallHeapsBe()
 	}
 	testscript.Main(m, map[string]func(){"thole": main})
 }

@@ -17,6 +17,7 @@ import (
 	"thole.example/admin"
 	"thole.example/blob"
 	"thole.example/budget"
+	"thole.example/coord"
 	"thole.example/format"
 	"thole.example/internal/number"
 	"thole.example/rpc/tcp"
@@ -38,12 +39,16 @@ and then it writes the state of a job beside its log, in the background, which m
 
 With --coordinate it is one of the servers of a cluster, --role N of them from 0 on: workers find it by its role. While another process has
 the role it waits, and takes over when that one is silent for --lease, or ends; jobs go on from their last checkpoints then. It answers
-nothing while it does not hold the role, and ends, with exit code 75, when another has taken it.`,
+nothing while it does not hold the role, and ends, with exit code 75, when another has taken it.
+
+With --log, --coordinate and --replicas 2 the process that waits copies the log of the one that has the role, which acknowledges nothing
+that the other has not: it takes over where that one was, and nobody goes back.`,
 		Example: "  thole server --listen 127.0.0.1:7001 --store /data/models\n  thole server --listen unix:/run/thole.sock\n" +
 			"  thole server --listen 127.0.0.1:7001 --store /data/models --log /data/log\n" +
 			"  thole server --listen :7001 --tls-cert cert.pem --tls-key key.pem --tokens tokens --admin 127.0.0.1:9001\n" +
 			"  thole server --listen :7001 --advertise host1 --store /data/models --coordinate etcd://host0:2379 --role 0\n" +
-			"  thole server --listen 127.0.0.1:0 --coordinate dir:coordination --role 1 --lease 3s",
+			"  thole server --listen 127.0.0.1:0 --coordinate dir:coordination --role 1 --lease 3s\n" +
+			"  thole server --listen 127.0.0.1:0 --coordinate dir:coordination --role 1 --log /data/log --replicas 2",
 		RunE: func(c *cobra.Command, _ []string) error {
 			level := slog.LevelInfo
 			if quiet {
@@ -83,6 +88,7 @@ nothing while it does not hold the role, and ends, with exit code 75, when anoth
 	o.guard.flags(c.Flags())
 	o.watch.flags(c.Flags())
 	o.claiming.flags(c.Flags())
+	o.replication.flags(c.Flags())
 	c.Flags().BoolVar(&quiet, "quiet", false, "print warnings only")
 	c.Flags().BoolVar(&tied, tiedFlag, false, "end when the standard input ends")
 	_ = c.Flags().MarkHidden(tiedFlag) // it is there
@@ -113,6 +119,7 @@ type serverOptions struct {
 	guard                  guard
 	watch                  watch
 	claiming               claiming
+	replication            replication
 }
 
 // folder checks that a flag names a folder.
@@ -145,21 +152,21 @@ func logBase(text, logs string) (int64, error) {
 	}
 }
 
-// recovered brings back the jobs whose logs are in the folder of logs; end lets another server have it.
-func recovered(ctx context.Context, s *server.Server, o *serverOptions) (end func(), err error) {
+// openLogs opens the folder of logs; end lets another server have it.
+func openLogs(s *server.Server, o *serverOptions) (logs *server.LogDir, end func(), err error) {
 	store, err := filepath.Abs(o.store)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	logs, err := server.OpenLogDir(o.logs, fmt.Sprintf("%s with the store %s", o.listen, store))
-	if err != nil {
-		return nil, fmt.Errorf("--log %w", err)
+	owner := fmt.Sprintf("%s with the store %s", o.listen, store)
+	if c := &o.claiming; c.url != "" {
+		owner = fmt.Sprintf("%s of cluster %q with the store %s", coord.Server(c.number), c.cluster, store)
 	}
-	s.Logs, s.LogUnsynced, s.LogBase = logs, !o.sync, o.logBase
-	if err := s.Recover(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("--log %s: %w", o.logs, err), logs.Close())
+	if logs, err = server.OpenLogDir(o.logs, owner); err != nil {
+		return nil, nil, fmt.Errorf("--log %w", err)
 	}
-	return func() { _ = logs.Close() }, nil // the process ends
+	s.Logs, s.LogUnsynced, s.LogBase, s.Replicas = logs, !o.sync, o.logBase, o.replication.replicas
+	return logs, func() { _ = logs.Close() }, nil // the process ends
 }
 
 func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) error {
@@ -171,9 +178,8 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 		return err
 	}
 	defer role.close()
-	if role != nil && o.logs != "" {
-		return usageError{errors.New("--log with --coordinate, want one of them: while another server had the role its job has gone on " +
-			"without this log")}
+	if err := o.replication.check(o); err != nil {
+		return err
 	}
 	if err := folder("store", o.store); err != nil {
 		return err
@@ -196,15 +202,24 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 		return err
 	}
 	go s.Relieve(ctx)
+	if role != nil {
+		s.Role = role
+	}
+	var line *line
 	if o.logs != "" {
-		end, err := recovered(ctx, s, o)
+		logs, end, err := openLogs(s, o)
 		if err != nil {
 			return err
 		}
 		defer end()
-	}
-	if role != nil {
-		s.Role = role
+		if role == nil {
+			err = s.Recover(ctx)
+		} else {
+			line, err = o.newLine(s, logs, role, log)
+		}
+		if err != nil {
+			return fmt.Errorf("--log %s: %w", o.logs, err)
+		}
 	}
 	n := &tcp.Network{Log: log, Ledger: o.ledger, NoChecksum: o.noChecksum}
 	if err := o.guard.secure(ctx, n, log); err != nil {
@@ -225,7 +240,7 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 		go boundHeap(ctx, o.ledger.Total())
 	}
 	fmt.Fprintf(e.out, "listening at %s\n", l.Addr())
-	err = role.stay(ctx, e.out, l.Addr(), log)
+	err = role.stay(ctx, e.out, l.Addr(), line, log)
 	log.Info("server stops")
 	l.Close()
 	return err

@@ -98,10 +98,10 @@ func (c *claiming) role(listen string) (*roleHeld, error) {
 func (r *roleHeld) Check() error {
 	switch h := r.held.Load(); {
 	case h == nil:
-		return fmt.Errorf("this is not %s of cluster %q, but waits for that role: %w", coord.Server(r.number), r.cluster, rpc.ErrAborted)
+		return fmt.Errorf("this is not %s of cluster %q, but waits for that role: %w", coord.Server(r.number), r.cluster, rpc.ErrStandby)
 	case !h.Valid(time.Now()):
 		return fmt.Errorf("this is not %s of cluster %q any more, or the role could not be renewed in time: %w", coord.Server(r.number),
-			r.cluster, rpc.ErrAborted)
+			r.cluster, rpc.ErrStandby)
 	}
 	return nil
 }
@@ -121,8 +121,22 @@ func (r *roleHeld) close() {
 	}
 }
 
-// stay waits until the server is to end: until ctx ends, or the role is lost for good. A server without one (nil) has none to lose.
-func (r *roleHeld) stay(ctx context.Context, out io.Writer, at string, log *slog.Logger) error {
+// Copied implements server.Role.
+func (r *roleHeld) Copied(ctx context.Context, claims []string) error {
+	h := r.held.Load()
+	if h == nil {
+		return r.Check()
+	}
+	err := h.SetCopies(ctx, claims)
+	if errors.Is(err, coord.ErrFenced) {
+		err = fmt.Errorf("%w: %w", rpc.ErrAborted, err)
+	}
+	return err
+}
+
+// stay waits until the server is to end: until ctx ends, or the role is lost for good. A server without one (nil) has none to lose. line is
+// the log that continues under the role, nil if there is none.
+func (r *roleHeld) stay(ctx context.Context, out io.Writer, at string, line *line, log *slog.Logger) error {
 	if r == nil {
 		<-ctx.Done()
 		return nil
@@ -131,10 +145,16 @@ func (r *roleHeld) stay(ctx context.Context, out io.Writer, at string, log *slog
 	claim, end := context.WithCancel(context.WithoutCancel(ctx)) // a role that is held is given back in the end, and does not lapse
 	defer end()
 	waits := context.AfterFunc(ctx, end)
-	h, err := coord.Claim(claim, r.store, r.cluster, coord.Server(r.number), addr, coord.Options{Lease: r.lease, Sole: sole,
-		Say: func(text string) { log.Warn(text, "cluster", r.cluster) }})
+	o := coord.Options{Lease: r.lease, Sole: sole, Say: func(text string) { log.Warn(text, "cluster", r.cluster) }}
+	line.claims(&o)
+	copied := line.copy(claim)
+	h, err := coord.Claim(claim, r.store, r.cluster, coord.Server(r.number), addr, o)
+	copied()
 	if !waits() {
 		return nil
+	}
+	if err == nil {
+		err = line.take(ctx, h)
 	}
 	if err != nil {
 		return err

@@ -87,19 +87,28 @@ func (l *simLines) Write(p []byte) (int, error) {
 	return l.Buffer.Write(p)
 }
 
-// replacing counts what servers log of tasks that go on in the place of others.
-type replacing struct {
+// simLog hears what a server logs: in which attempt tasks join, and of those that go on in the place of others.
+type simLog struct {
 	slog.Handler
-	s *sim
+	s  *sim
+	of *simServer
 }
 
-func (r replacing) Enabled(context.Context, slog.Level) bool { return true }
+func (l simLog) Enabled(context.Context, slog.Level) bool { return true }
 
-func (r replacing) Handle(_ context.Context, rec slog.Record) error {
-	if strings.Contains(rec.Message, "goes on in the place of") {
-		r.s.mu.Lock()
-		r.s.count.replaced++
-		r.s.mu.Unlock()
+func (l simLog) Handle(_ context.Context, rec slog.Record) error {
+	switch {
+	case rec.Message == "task joined":
+		rec.Attrs(func(a slog.Attr) bool {
+			if a.Key == "attempt" {
+				l.of.attempt.Store(a.Value.Int64())
+			}
+			return true
+		})
+	case strings.Contains(rec.Message, "goes on in the place of"):
+		l.s.mu.Lock()
+		l.s.count.replaced++
+		l.s.mu.Unlock()
 	}
 	return nil
 }
@@ -115,9 +124,10 @@ func (s *sim) startServer(i int) {
 	v := &simServing{disk: &simDisk{simStore: s.store, name: name}}
 	var ctx context.Context
 	ctx, v.stop = context.WithCancel(context.Background())
-	serving := &server.Server{Funcs: funcs, Codecs: codecs(), Bucket: v.disk, Log: slog.New(replacing{slog.DiscardHandler, s})}
+	known := &simServer{name: name}
+	serving := &server.Server{Funcs: funcs, Codecs: codecs(), Bucket: v.disk, Log: slog.New(simLog{slog.DiscardHandler, s, known})}
 	s.net.mu.Lock()
-	s.net.servers[name] = &simServer{name: name}
+	s.net.servers[name] = known
 	s.net.mu.Unlock()
 	if v.l, err = s.net.Listen(ctx, name, serving); err != nil {
 		s.t.Error(err)
@@ -235,7 +245,7 @@ func (j *simJob) run(t *testing.T) (model map[string]string, told []string, coun
 		seen: map[string]blob.State{}}
 	s.store = &simStore{rnd: rand.New(rand.NewPCG(j.seed, 2)), next: map[string]chan struct{}{}}
 	s.net = &simNet{Network: mem.Network{Log: slog.New(slog.DiscardHandler)}, rnd: rnd, blocked: map[[2]string]time.Time{},
-		conns: map[*simConn]struct{}{}, servers: map[string]*simServer{}, without: j.giveUp > 0}
+		conns: map[*simConn]struct{}{}, servers: map[string]*simServer{}}
 	for i := range s.servers {
 		s.startServer(i)
 	}

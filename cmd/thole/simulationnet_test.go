@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"thole.example/rpc"
@@ -29,7 +30,6 @@ type simNet struct {
 	ops     [64]int               // requests that arrived
 	stale   []string              // changes of attempts that had ended
 	highest int                   // attempt
-	without bool                  // jobs go on without workers
 }
 
 const simDelay = 10 * time.Millisecond
@@ -37,7 +37,7 @@ const simDelay = 10 * time.Millisecond
 // simServer is what the network knows of a server process.
 type simServer struct {
 	name    string
-	attempt int // the highest in which a task has joined
+	attempt atomic.Int64 // in which a task has joined last, as the process says: tasks hear of it in any order
 }
 
 // opens is when something can pass between a worker and a server.
@@ -165,7 +165,7 @@ type simConn struct {
 	inner   rpc.Conn
 	queue   chan *simCall
 	gone    chan struct{} // closed when the worker has lost it
-	attempt int           // in which a task has joined over it; under the network's mu
+	attempt int64         // in which a task has joined over it; under the network's mu
 
 	mu    sync.Mutex
 	err   error // why it was lost
@@ -263,7 +263,7 @@ func (c *simConn) deliver(p *simCall) {
 	n := c.way.simNet
 	n.mu.Lock()
 	n.ops[p.q.Op]++
-	ended := c.attempt < c.server.attempt
+	ended := c.attempt != c.server.attempt.Load() // which is a lower one if all tasks of the attempt were lost, and come anew
 	n.mu.Unlock()
 	inner := c.inner.Start(context.Background(), p.q)
 	var join rpc.Join
@@ -292,15 +292,12 @@ func (c *simConn) answer(p *simCall, inner *rpc.Call, op rpc.Op, attempt int, en
 	case op == rpc.OpJoin:
 		var joined rpc.Joined
 		if len(r.Results) == 1 && json.Unmarshal(r.Results[0].Data, &joined) == nil && joined.Attempt == 0 && !joined.Ended {
-			c.attempt = attempt
-			if c.server.attempt = max(c.server.attempt, attempt); n.without { // the others may have ended, and this is another job
-				c.server.attempt = attempt
-			}
+			c.attempt = int64(attempt)
 			n.highest = max(n.highest, attempt)
 		}
 	case ended && changes[op]:
 		n.stale = append(n.stale, fmt.Sprintf("%s: a %v of %s in attempt %d was answered well, and attempt %d had begun", c.server.name, op,
-			c.way.name, c.attempt, c.server.attempt))
+			c.way.name, c.attempt, c.server.attempt.Load()))
 	}
 	n.mu.Unlock()
 	c.way.pass(c.way.name, c.server.name)

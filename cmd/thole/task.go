@@ -60,7 +60,7 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 // dial connects a task to the servers of its job; w may be nil.
 func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (*ps.Client, error) {
 	o.Network, o.Servers, o.Roles, o.Job, o.Tasks = c.net, c.addrs, c.roles, p.name, p.tasks
-	o.NonFinite, o.Retry, o.Attempt = p.nonFinite, p.retry, p.attempt
+	o.NonFinite, o.Retry, o.Attempt, o.Find = p.nonFinite, c.retry(p), p.attempt, c.finder()
 	if p.attempt > 0 && p.forest == nil { // trees begin again
 		o.Replace, o.Grace = true, p.patienceFor()
 	}
@@ -68,7 +68,7 @@ func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (
 	var client *ps.Client
 	o.Lost = func(err error) {
 		if w != nil {
-			retry := p.retry
+			retry := o.Retry
 			if client != nil {
 				retry = client.Retry()
 			}
@@ -86,7 +86,7 @@ func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (
 	}
 	for began := time.Now(); ; {
 		client, err = ps.Dial(ctx, o)
-		if !p.back || !errors.Is(err, rpc.ErrUnreachable) || time.Since(began) > p.retry {
+		if !p.back || !errors.Is(err, rpc.ErrUnreachable) || time.Since(began) > o.Retry {
 			return client, err
 		}
 		select {

@@ -23,10 +23,10 @@ import (
 // move is an order that the first task makes.
 type move struct {
 	*ps.Order
-	before int        // checkpoints that this process had written when it came
-	tried  bool       // the other servers will do
-	trial  chan error // whether they do; nil: it was not begun
-	rest   int        // own clock at which all come to rest; 0: it is not chosen
+	before    int        // checkpoints that this process had written when it came
+	tried     bool       // the other servers will do
+	trial     chan error // whether they do; nil: it was not begun
+	quiesceAt int        // own clock at which all quiesce; 0: it is not chosen
 }
 
 // hear goes on with an order, and reports whether there is one. The error is a *goneTo when the job has moved.
@@ -132,15 +132,15 @@ func (s *taskCheckpoints) try(ctx context.Context, addr, folder, id string) erro
 	return err
 }
 
-// standing has the tasks of a job under ASP come to rest at one clock, and reports whether all have.
+// standing has the tasks of a job under ASP quiesce at one clock, and reports whether all have.
 func (s *taskCheckpoints) standing(ctx context.Context, at train.Place) (bool, error) {
 	m, now := s.move, s.client.Now()
-	if m.rest == 0 {
+	if m.quiesceAt == 0 {
 		last := now + at.Steps - 1 - at.Step // between epochs tasks may wait for each other
 		if last <= now {
 			return false, nil
 		}
-		clock, err := s.client.Rest(ctx, m.Order, now+1, last)
+		clock, err := s.client.Quiesce(ctx, m.Order, now+1, last)
 		switch {
 		case errors.Is(err, rpc.ErrPassed): // others are in a later epoch
 		case errors.Is(err, rpc.ErrNotFound):
@@ -148,11 +148,11 @@ func (s *taskCheckpoints) standing(ctx context.Context, at train.Place) (bool, e
 		case err != nil:
 			return false, err
 		default:
-			m.rest = clock
+			m.quiesceAt = clock
 		}
 		return false, nil
 	}
-	if now < m.rest {
+	if now < m.quiesceAt {
 		return false, nil
 	}
 	s.p.where.stopped = s.now()
@@ -165,7 +165,7 @@ func (s *taskCheckpoints) handOver(ctx context.Context, at train.Place) error {
 	if s.p.where.stopped.IsZero() {
 		s.p.where.stopped = s.now()
 	}
-	if err := s.client.Settle(ctx, m.Order); errors.Is(err, rpc.ErrNotFound) {
+	if err := s.client.CommitMove(ctx, m.Order); errors.Is(err, rpc.ErrNotFound) {
 		s.withdrawn()
 		return nil
 	} else if err != nil {

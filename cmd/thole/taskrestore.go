@@ -99,10 +99,12 @@ func (s *taskCheckpoints) begins(ctx context.Context) error {
 // goOnWith goes on with the checkpoints of a task that went away, in whose place this one is.
 func (s *taskCheckpoints) goOnWith(ctx context.Context) error {
 	all, err := s.list(ctx, s.folder(), s.claiming())
+	if err == nil {
+		err = s.begins(ctx) // it may have been lost before its first checkpoint
+	}
 	if err != nil {
 		return err
 	}
-	s.moment.Run = rand.Text()
 	for _, e := range all {
 		if e.Err == nil && e.Head.Moment.Digest == s.moment.Digest {
 			s.moment.Run, s.step = e.Head.Moment.Run, placeOf(&e.Head.Moment).Made()

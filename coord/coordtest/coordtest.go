@@ -248,7 +248,7 @@ func claims(t *testing.T, cluster string, a, b coord.Store) {
 		t.Errorf("epoch %d, valid %v", first.Epoch(), first.Valid(time.Now()))
 	}
 	found, err := coord.Find(within(t), b, cluster, 1)
-	if err != nil || !slices.Equal(found, []coord.Member{{Addr: "host:1", Epoch: 1}}) {
+	if err != nil || !slices.Equal(found, []coord.Member{{Addr: "host:1", Epoch: 1, Since: 1, Lease: time.Second}}) {
 		t.Errorf("found %v, %v", found, err)
 	}
 	die()

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // api is as much of a Kubernetes API as leases want: versions of objects that are compared, lists, watches from a version on.
@@ -20,6 +21,8 @@ type api struct {
 	changed chan struct{}
 	token   string // that is wanted
 	broken  bool   // watches end at once
+
+	watching atomic.Int64 // watches that were begun
 }
 
 type event struct {
@@ -147,6 +150,7 @@ func (a *api) watch(w http.ResponseWriter, r *http.Request, namespace string) {
 		refuse(w, http.StatusBadRequest, "BadRequest", "invalid resource version")
 		return
 	}
+	a.watching.Add(1)
 	fmt.Fprintln(w, `{"type":"BOOKMARK","object":{}}`)
 	for n := 0; ; {
 		a.mu.Lock()

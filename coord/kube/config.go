@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"thole.example/coord"
 )
 
 // accountFolder is where a pod finds what its service account may use.
@@ -49,8 +51,17 @@ func inCluster(addr, folder string) (*API, error) {
 	return &API{"https://" + addr, client(config), tokenFile(filepath.Join(folder, "token"))}, nil
 }
 
+// pingTime is how long a connection may be silent before the other side is asked whether it is there, and how long that may take to
+// answer. A holder that renews has a third of its lease left: by then it has noticed, and tried again over another connection.
+const pingTime = coord.LeaseDefault / 10
+
+// client asks by HTTP/2, so that all requests share a connection. Without pings one whose other side is gone would be used for as long as
+// the system sends again what nobody acknowledges, which is a quarter of an hour.
 func client(config *tls.Config) *http.Client {
-	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true}}
+	return &http.Client{Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true,
+		HTTP2: &http.HTTP2Config{SendPingTimeout: pingTime, PingTimeout: pingTime},
+	}}
 }
 
 // tokenFile reads a token again each time: the cluster replaces it every hour.

@@ -171,7 +171,8 @@ func TestPageArguments(t *testing.T) {
 		"save": rpc.Save{}, "increment": rpc.Save{}, "load": rpc.Load{}, "restored": rpc.Restored{},
 		"look": rpc.Look{}, "looked": rpc.Looked{}, "follow": rpc.Follow{}, "followed": rpc.Followed{}, "staged": rpc.Staged{},
 		"catalog": rpc.Catalog{}, "kept": rpc.Kept{},
-		"move": rpc.Move{}, "moved": rpc.Moved{}, "order": rpc.Order{}, "moving": rpc.Moving{}}
+		"move": rpc.Move{}, "moved": rpc.Moved{}, "order": rpc.Order{}, "moving": rpc.Moving{},
+		"copy": rpc.Copy{}, "copied": rpc.Copied{}}
 	seen := map[string]bool{}
 	blocks, _ := fences(t)
 	for _, block := range blocks {

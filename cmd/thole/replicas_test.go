@@ -1,0 +1,101 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"thole.example/coord"
+	"thole.example/coord/all"
+)
+
+// TestReplicas: of servers whose logs standbys copy one is killed, one freezes for longer than its lease and wakes up, one is asked to end, and one
+// is killed while it has no standby and comes back with its log. Without a checkpoint the job goes on each time where it was, and has the
+// bits of one that nothing happened to.
+func TestReplicas(t *testing.T) {
+	dir := t.TempDir()
+	mustRun(t, dir, "data", "clicks", "--preset", "criteo", "--rows", "4000", "--out", "clicks.ffm")
+	settings := []string{"--algo", "fm", "--data", "clicks.ffm", "--epochs", "60", "--batch", "32"}
+	mustRun(t, dir, append([]string{"train", "--tasks", "2", "--model", "alone"}, settings...)...)
+	c := &cast{t: t, dir: dir, roles: true, logs: "a", servers: make([]*process, 2), workers: make([]*process, 2)}
+	c.settings = append(settings, "--model", "kept")
+	store, err := all.Open("dir:" + filepath.Join(dir, "roles"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	// until waits until what is known of a role is as it should be.
+	until := func(role int, what string, is func(h *coord.Holder) bool) *coord.Holder {
+		t.Helper()
+		var h *coord.Holder
+		for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			if h, _, err = coord.Who(t.Context(), store, usualCluster, coord.Server(role)); err != nil {
+				t.Fatal(err)
+			}
+			if h != nil && is(h) {
+				return h
+			}
+			for i, w := range c.workers {
+				if w != nil && w.ProcessState != nil {
+					t.Fatalf("worker %d ended: %s", i, &w.err)
+				}
+			}
+		}
+		t.Fatalf("server %d is never %s, but %+v", role, what, h)
+		return nil
+	}
+	// another starts another server for a role, on a disk, and gives the one before.
+	another := func(role int, disk string) (before *process) {
+		before, c.logs = c.servers[role], disk
+		c.server(role)
+		return before
+	}
+	copied := func(role int) *coord.Holder {
+		t.Helper()
+		return until(role, "copied", func(h *coord.Holder) bool { return len(h.Copies) == 1 })
+	}
+	taken := func(role int, from *coord.Holder) {
+		t.Helper()
+		until(role, "another's", func(h *coord.Holder) bool { return h.Epoch > from.Epoch && h.ID != "" && h.Since == 1 })
+	}
+	c.start()
+	first := []*process{another(0, "b"), another(1, "b")}
+
+	before := copied(1)
+	c.kill(first[1])
+	taken(1, before)
+
+	before = copied(0)
+	tell(t, first[0], syscall.SIGSTOP)
+	taken(0, before)
+	tell(t, first[0], syscall.SIGCONT)
+	if err := first[0].Wait(); first[0].ProcessState.ExitCode() != exitFenced {
+		t.Errorf("the frozen server ends with %v: %s", err, &first[0].err)
+	}
+
+	second := another(1, "a") // on the disk of the one that was killed
+	before = copied(1)
+	tell(t, second, os.Interrupt)
+	if err := second.Wait(); err != nil {
+		t.Errorf("the server that was interrupted ends with %v: %s", err, &second.err)
+	}
+	taken(1, before)
+
+	before = until(0, "alone", func(h *coord.Holder) bool { return len(h.Copies) == 0 })
+	c.kill(c.servers[0])
+	another(0, "b")
+	taken(0, before)
+
+	c.end()
+	mustRun(t, dir, "diff", "alone", "kept")
+	for i, w := range c.workers {
+		if text := w.err.String(); strings.Contains(text, "attempt") || strings.Contains(text, "checkpoint") {
+			t.Errorf("worker %d went back: %s", i, text)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"thole.example/coord"
+	"thole.example/rpc"
+	"thole.example/server"
+)
+
+// replication is the flags that say how many servers have what a role holds, and how a standby reaches the one that has it.
+type replication struct {
+	replicas      int
+	ca, tokenFile string
+}
+
+func (r *replication) flags(f *pflag.FlagSet) {
+	f.IntVar(&r.replicas, "replicas", 1, "with --log and --coordinate: how many servers are to have what the log has, this one and the "+
+		"standbys of its role, which copy the log; nothing is acknowledged that they have not, and one of them takes over without anybody "+
+		"going back")
+	f.StringVar(&r.ca, "tls-ca", "", "with --replicas: authorities that vouch for the server whose log a standby copies, a PEM file "+
+		"(default: the system's, if --tls-cert is given)")
+	f.StringVar(&r.tokenFile, "token-file", "", "with --replicas: file with the secret of a token with all rights, for copying the log of a "+
+		"server with --tokens (default: the variable "+tokenVariable+" has it)")
+}
+
+// replicasLimit is the most servers that have what a role holds.
+const replicasLimit = coord.CopiesLimit + 1
+
+// check checks what the user said.
+func (r *replication) check(o *serverOptions) error {
+	switch {
+	case r.replicas < 1 || r.replicas > replicasLimit:
+		return usageError{fmt.Errorf("--replicas %d, want 1 to %d servers", r.replicas, replicasLimit)}
+	case r.replicas > 1 && (o.logs == "" || o.claiming.url == ""):
+		return usageError{fmt.Errorf("--replicas %d without --log and --coordinate, want both: standbys of a role copy the log", r.replicas)}
+	case r.replicas == 1 && (r.ca != "" || r.tokenFile != ""):
+		return usageError{errors.New("--tls-ca or --token-file without --replicas 2, want it: they are for copying the log of another server")}
+	}
+	return nil
+}
+
+// network is how a standby reaches the server whose log it copies.
+func (r *replication) network(g *guard) (rpc.Network, error) {
+	t := trust{tls: g.cert != "", ca: r.ca, tokenFile: r.tokenFile}
+	if t.encrypted() {
+		t.cert, t.key = g.cert, g.key
+	}
+	return t.network()
+}
+
+// line is the log of a server that has a role or waits for it: which one it continues, and where it comes from. A nil one is of a server
+// without a log.
+type line struct {
+	s       *server.Server
+	logs    *server.LogDir
+	role    *roleHeld
+	net     rpc.Network // nil: nothing is copied
+	log     *slog.Logger
+	claim   string
+	old     string // identity of what is in the folder; "": it is not whole
+	fresh   string // and of what will be, unless that is continued
+	copying *server.Copying
+}
+
+// newLine is the log of a server in a folder, as the process before has left it.
+func (o *serverOptions) newLine(s *server.Server, logs *server.LogDir, role *roleHeld, log *slog.Logger) (l *line, err error) {
+	l = &line{s: s, logs: logs, role: role, log: log, claim: rand.Text(), fresh: rand.Text()}
+	if o.replication.replicas > 1 {
+		if l.net, err = o.replication.network(&o.guard); err != nil {
+			return nil, err
+		}
+	}
+	l.copying = s.NewCopying(l.claim)
+	l.old, err = logs.Identity()
+	return l, err
+}
+
+// claims says in a claim of the role what the server has.
+func (l *line) claims(o *coord.Options) {
+	if l != nil {
+		o.ID, o.Log, o.NewLog = l.claim, l.old, l.fresh
+	}
+}
+
+// copyPause is how long a standby waits before it looks again for somebody to copy from.
+const copyPause = 500 * time.Millisecond
+
+// copy has the server copy the logs of whoever has the role, until ctx ends or stop is called, which waits for that.
+func (l *line) copy(ctx context.Context) (stop func()) {
+	if l == nil || l.net == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		said := ""
+		for ctx.Err() == nil {
+			err := l.copyOnce(ctx)
+			if err != nil && ctx.Err() == nil && err.Error() != said {
+				said = err.Error()
+				l.log.Warn("the log is not copied", "role", coord.Server(l.role.number), "err", err)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(copyPause):
+			}
+		}
+	}()
+	return func() { cancel(); <-over }
+}
+
+// copyOnce copies until something is wrong. It does nothing as long as nobody has the role with a log, or this server had it last, which
+// is where its own log ends.
+func (l *line) copyOnce(ctx context.Context) error {
+	within, cancel := context.WithTimeout(ctx, storeTime)
+	h, _, err := coord.Who(within, l.role.store, l.role.cluster, coord.Server(l.role.number))
+	cancel()
+	if err != nil || h == nil || h.ID == "" || h.ID == l.claim || h.Log == "" || h.Log == l.old {
+		return err
+	}
+	if err := l.logs.SetIdentity(""); err != nil { // what is there goes
+		return err
+	}
+	conn, err := l.net.Dial(ctx, h.Addr)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }() // nothing is written to it
+	return l.copying.From(ctx, conn)
+}
+
+// take makes the server what the role holds, which it has now.
+func (l *line) take(ctx context.Context, h *coord.Held) (err error) {
+	if l == nil {
+		return nil
+	}
+	id := l.fresh
+	switch h.Continues() {
+	case coord.FromCopy:
+		err = l.copying.Take(ctx)
+	case coord.FromLog:
+		id = l.old
+		err = l.s.Recover(ctx)
+	default:
+		if err = l.logs.SetIdentity(""); err == nil {
+			err = l.copying.Drop() // also what is left of another time
+		}
+	}
+	if err == nil {
+		err = l.logs.SetIdentity(id)
+	}
+	if err != nil {
+		return fmt.Errorf("%s of cluster %q, %v: %w", coord.Server(l.role.number), l.role.cluster, h.Continues(), err)
+	}
+	l.log.Info("the role is held", "epoch", h.Epoch(), "continued", h.Continues().String())
+	return nil
+}

@@ -1,0 +1,38 @@
+package rpc
+
+// Copy is the argument of OpCopy: a standby asks for what has come to the logs of a server, and says what it has of them. A question is
+// answered when there is something new.
+type Copy struct {
+	Claim string    `json:"claim"`         // of the standby, as package coord names it
+	Run   string    `json:"run,omitempty"` // of the server whose logs it has, as that said: others do not count
+	Logs  []CopyLog `json:"logs,omitempty"`
+}
+
+// CopyLog is how much a standby has of a log.
+type CopyLog struct {
+	Name string `json:"name"`
+	End  uint64 `json:"end"` // position before which it has everything
+}
+
+// Copied is the first result of the answer to OpCopy. Each of the others is a record of one of the logs, or bytes of its base: its
+// Partition is the number of the log here, from 0 on, and its Matrix the kind of the record, 0 for bytes of the base.
+type Copied struct {
+	Run  string      `json:"run"` // tells this process from all others: what one has of the logs of another is of no use
+	Logs []CopiedLog `json:"logs,omitempty"`
+}
+
+// CopiedLog is one of all logs that the server has, whether something of it follows or not.
+type CopiedLog struct {
+	Name string `json:"name"`
+	// Base is the position at which it begins, after a state of that position, of Size bytes, of which those from At on follow. 0: it begins
+	// at 0, or the standby has the state already.
+	Base uint64 `json:"base,omitempty"`
+	Size int64  `json:"size,omitempty"`
+	At   int64  `json:"at,omitempty"`
+	// From and To are the positions of the records that follow.
+	From uint64 `json:"from"`
+	To   uint64 `json:"to"`
+}
+
+// CopyBytes is about how much the answer to OpCopy takes, unless one record takes more.
+const CopyBytes = 4 << 20

@@ -1,0 +1,317 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"thole.example/rpc"
+)
+
+// With Server.Replicas a standby copies the logs of the server whose place it may take. It asks what has come to them (rpc.OpCopy), one
+// question after the other, and says with each what it has: that acknowledges it. What it does with it stands in copying.go.
+//
+//	a standby       asks from the last base of each log on, and nobody waits for it; segments that it has not read stay
+//	has nearly all  whatever waits for a log waits for the standby, too, from now on; the store of roles is asked to name it
+//	is named        may take the place over: it has whatever was acknowledged
+//	is silent       or gone: the store is asked not to name it any more, and when that is written nobody waits for it any more
+//
+// So at any moment whom the store names has everything, and a server whose standby is gone is held up by one write to the store. If the
+// store does not answer the role lapses, and nothing is answered anyway.
+
+// copies is who copies the logs of a server.
+type copies struct {
+	mu       sync.Mutex
+	run      string
+	logs     []*jobLog           // that there are, in the order in which they were opened
+	standbys map[string]*standby // by claim
+	named    []string            // whom the store names
+	unsure   bool                // nobody knows whether that is so
+	tells    bool                // somebody tells the store
+	changed  chan struct{}       // closed when there is something new; nil: nobody waits
+}
+
+// standby is one that copies the logs.
+type standby struct {
+	claim  string
+	from   *rpc.Peer
+	asked  time.Time // the last time
+	asks   bool      // it waits for an answer
+	counts bool      // it has nearly all, and everybody waits for it
+	lost   bool
+}
+
+const (
+	// copyLag is how many bytes of each log a standby may lack when it begins to count.
+	copyLag = 8 << 20
+	// copySilence is how long a standby may take to ask again while there is something that it lacks.
+	copySilence = 5 * time.Second
+	// copyLook is how often somebody looks for that, and tells the store again what it did not answer.
+	copyLook = 200 * time.Millisecond
+	// copyTell is how long the store has for an answer.
+	copyTell = 10 * time.Second
+)
+
+// poke tells all who wait for something new.
+func (c *copies) poke() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.news()
+}
+
+// news is poke; c is locked.
+func (c *copies) news() {
+	if c.changed != nil {
+		close(c.changed)
+		c.changed = nil
+	}
+}
+
+// wait is closed when there is something new since the call.
+func (c *copies) wait() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.changed == nil {
+		c.changed = make(chan struct{})
+	}
+	return c.changed
+}
+
+// add says that there is a log, before anything of it is acknowledged.
+func (c *copies) add(l *jobLog) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, b := range c.standbys {
+		if b.counts {
+			l.copy(b.claim, &copied{counts: true})
+		}
+	}
+	c.logs = append(c.logs, l)
+	c.news()
+}
+
+// remove says that a log is no more.
+func (c *copies) remove(l *jobLog) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.logs = slices.DeleteFunc(c.logs, func(other *jobLog) bool { return other == l })
+	c.news()
+}
+
+// copyLogs answers a standby when there is something that it lacks.
+func (s *Server) copyLogs(x *rpc.Exchange) {
+	var a rpc.Copy
+	err := json.Unmarshal(x.Arg, &a)
+	switch {
+	case err != nil || a.Claim == "":
+		x.Fail(fmt.Errorf("copy: want the claim of a standby, and what it has: %w", rpc.ErrMalformed))
+		return
+	case s.Logs == nil || s.Role == nil || s.Replicas < 2:
+		x.Fail(fmt.Errorf("this server has no logs for standbys to copy (--replicas 2): %w", rpc.ErrRefused))
+		return
+	}
+	o, err := s.copies.ask(s, x.From, &a)
+	if err != nil {
+		x.Fail(err)
+		return
+	}
+	go x.Guard(s.logger(), func() { // no panic is the network's
+		r, err := s.copies.answer(x.Context(), o)
+		s.copies.answered(o.to)
+		if err != nil {
+			x.Fail(err)
+			return
+		}
+		x.Answer(r)
+	})
+}
+
+// ask takes the question of a standby: who it is, and what it has.
+func (c *copies) ask(s *Server, from *rpc.Peer, a *rpc.Copy) (*outgoing, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.run == "" {
+		c.run, c.standbys = rand.Text(), map[string]*standby{}
+	}
+	b := c.standbys[a.Claim]
+	switch {
+	case b != nil && b.lost:
+		return nil, fmt.Errorf("standby %.40q was given up, and has to begin anew: %w", a.Claim, rpc.ErrAborted)
+	case b != nil && b.from != from:
+		return nil, fmt.Errorf("standby %.40q asks over another connection already: %w", a.Claim, rpc.ErrExists)
+	case b != nil && b.asks:
+		return nil, fmt.Errorf("standby %.40q asks before it was answered: %w", a.Claim, rpc.ErrMalformed)
+	case b == nil && len(c.standbys) >= s.Replicas-1:
+		return nil, fmt.Errorf("the server has as many standbys as it is to have, %d: %w", len(c.standbys), rpc.ErrExists)
+	case b == nil:
+		b = &standby{claim: a.Claim, from: from}
+		c.standbys[a.Claim] = b
+		from.State = &outgoing{to: b, logs: map[*jobLog]*sending{}, told: -1}
+		go c.watch(b)
+		if !c.tells {
+			c.tells = true
+			go c.tell(s)
+		}
+		s.logger().Info("a standby copies the logs", "claim", b.claim, "at", from.Name)
+	}
+	o := from.State.(*outgoing) // there is nothing else on its connection
+	b.asks, b.asked = true, time.Now()
+	return o, c.acknowledge(o, a)
+}
+
+// acknowledge notes what a standby has. c is locked.
+func (c *copies) acknowledge(o *outgoing, a *rpc.Copy) error {
+	if a.Run != c.run {
+		return nil // it does not know yet
+	}
+	for _, has := range a.Logs {
+		i := slices.IndexFunc(c.logs, func(l *jobLog) bool { return l.name == has.Name })
+		if i < 0 {
+			continue // it has ended
+		}
+		at := o.logs[c.logs[i]]
+		if at == nil { // it was sent over another connection
+			var err error
+			if at, err = c.logs[i].goOn(o.to, has.End); err != nil {
+				return fmt.Errorf("a standby has log %s up to position %d, and has to begin anew: %w: %w", has.Name, has.End, rpc.ErrStale, err)
+			}
+			o.logs[c.logs[i]] = at
+		}
+		if has.End > at.end || has.End < at.has {
+			return fmt.Errorf("a standby has log %.40q up to position %d, and was not sent that: %w", has.Name, has.End, rpc.ErrMalformed)
+		}
+		if at.has = has.End; at.whole() {
+			c.logs[i].copy(o.to.claim, &copied{has.End, o.to.counts})
+		}
+	}
+	if !o.to.counts && c.hasNearly(o) {
+		o.to.counts = true
+		for _, l := range c.logs {
+			l.copy(o.to.claim, &copied{o.logs[l].has, true})
+		}
+		c.news()
+	}
+	return nil
+}
+
+// hasNearly reports whether a standby has nearly all of every log. c is locked.
+func (c *copies) hasNearly(o *outgoing) bool {
+	for _, l := range c.logs {
+		if at := o.logs[l]; at == nil || !at.whole() || l.log.Durable() > at.has+copyLag {
+			return false
+		}
+	}
+	return true
+}
+
+// answered says that a standby has its answer.
+func (c *copies) answered(b *standby) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if b.asks, b.asked = false, time.Now(); b.lost {
+		b.from.State.(*outgoing).close()
+	}
+}
+
+// watch gives a standby up when its connection ends.
+func (c *copies) watch(b *standby) {
+	<-b.from.Gone
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if b.lost = true; !b.asks {
+		b.from.State.(*outgoing).close()
+	}
+	c.news()
+}
+
+// tell has the store name the standbys that count, and forgets those that are lost once it does not name them.
+func (c *copies) tell(s *Server) {
+	for {
+		changed := c.wait()
+		names, look, over := c.toTell(s)
+		if over {
+			return
+		}
+		if names != nil {
+			ctx, cancel := context.WithTimeout(context.Background(), copyTell)
+			err := s.Role.Copied(ctx, names)
+			cancel()
+			if errors.Is(err, rpc.ErrAborted) { // the server answers nothing any more
+				return
+			}
+			if c.told(names, err); err == nil {
+				s.logger().Info("standbys have what the logs have", "standbys", len(names), "replicas", s.Replicas)
+				continue
+			}
+			s.logger().Warn("the store cannot be told who has a copy of the logs", "err", err)
+			changed, look = nil, true
+		}
+		var again <-chan time.Time
+		if look {
+			again = time.After(copyLook)
+		}
+		select {
+		case <-changed:
+		case <-again:
+		}
+	}
+}
+
+// toTell is whom the store is to name; nil: it does so already. Somebody is to look soon whether a standby is silent, and it is over when
+// nobody copies the logs.
+func (c *copies) toTell(s *Server) (names []string, look, over bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	names = []string{}
+	for _, b := range c.standbys {
+		if lacks := b.counts && !b.lost && !b.asks && c.lacks(b); lacks && time.Since(b.asked) > copySilence {
+			s.logger().Warn("a standby is silent, and is given up", "claim", b.claim, "at", b.from.Name)
+			b.lost = true
+		} else if lacks {
+			look = true
+		}
+		if b.counts && !b.lost {
+			names = append(names, b.claim)
+		}
+	}
+	slices.Sort(names)
+	if c.unsure || !slices.Equal(names, c.named) {
+		return names, look, false
+	}
+	for claim, b := range c.standbys {
+		if b.lost {
+			delete(c.standbys, claim)
+			for _, l := range c.logs {
+				l.copy(claim, nil)
+			}
+			s.logger().Warn("a standby copies the logs no more", "claim", claim, "at", b.from.Name)
+		}
+	}
+	if over = len(c.standbys) == 0 && len(names) == 0; over {
+		c.tells = false
+	}
+	return nil, look, over
+}
+
+// lacks reports whether something durable has not come to a standby. c is locked.
+func (c *copies) lacks(b *standby) bool {
+	return slices.ContainsFunc(c.logs, func(l *jobLog) bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.copies[b.claim].end < l.durable
+	})
+}
+
+// told notes what the store names.
+func (c *copies) told(names []string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unsure = err != nil; err == nil {
+		c.named = names
+	}
+}

@@ -1,0 +1,386 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"thole.example/journal"
+	"thole.example/rpc"
+)
+
+// Copying is a standby's side of what copies.go says: the logs of another server are written to logs of this one, with the same names and
+// positions, and their changes are made as soon as they are there, by what makes them after a restart (replay.go). Such a job has
+// the connections of its tasks as if they were there; nobody else can reach it before the server has its role. Logs of a copy get bases of
+// their own.
+//
+// What was acknowledged is in the memory of the standby, and on its way to its disk. So a standby that is started again begins anew.
+type Copying struct {
+	s     *Server
+	claim string
+	run   string // of the server that is copied
+	logs  map[string]*copyIn
+	ends  context.CancelFunc
+	ctx   context.Context
+}
+
+// copyIn is a log on its way in.
+type copyIn struct {
+	name  string
+	files journal.Files
+	base  journal.File // nil: there is none, or it is here
+	at    uint64       // its position
+	size  int64
+	off   int64
+	log   *jobLog // nil: the base is not here
+	end   uint64  // position up to which records have come
+	again *replay
+	over  atomic.Bool   // nothing comes any more
+	done  chan struct{} // closed when all was replayed, or nothing can be
+	live  bool          // then: the job goes on
+	err   error
+}
+
+const (
+	// copyBaseLimit is the most bytes that the base of a log may have.
+	copyBaseLimit = 1 << 44
+	// copyAhead is how many bytes of a log may have come that are not replayed: more would make a takeover long.
+	copyAhead = 256 << 20
+)
+
+// logName is a name of a log that [Server] gives.
+var logName = regexp.MustCompile(`^[0-9]{6,18}$`)
+
+// NewCopying is a copy of nothing so far, of a standby that has made a claim. The server has Logs, and their folder is this copy's: what
+// is in it from before goes when there is something to copy. It ends with [Copying.Take] or [Copying.Drop].
+func (s *Server) NewCopying(claim string) *Copying {
+	c := &Copying{s: s, claim: claim, logs: map[string]*copyIn{}}
+	c.ctx, c.ends = context.WithCancel(context.Background())
+	return c
+}
+
+// From copies the logs of the server at the other end of a connection, until ctx or the connection ends, or something is wrong with what
+// comes. It may be called again, with a connection to the same server or another. All methods are for one goroutine.
+func (c *Copying) From(ctx context.Context, conn rpc.Conn) error {
+	for _, in := range slices.Collect(maps.Values(c.logs)) {
+		if in.log == nil { // another connection begins at its begin
+			if err := c.forget(in); err != nil {
+				return err
+			}
+		}
+	}
+	for {
+		q := rpc.Copy{Claim: c.claim, Run: c.run}
+		for _, name := range slices.Sorted(maps.Keys(c.logs)) {
+			if in := c.logs[name]; in.log != nil && !in.failed() {
+				q.Logs = append(q.Logs, rpc.CopyLog{Name: name, End: in.end})
+			}
+		}
+		text, err := json.Marshal(&q)
+		if err != nil {
+			return err
+		}
+		r, err := conn.Start(ctx, &rpc.Request{Op: rpc.OpCopy, Arg: text}).Wait(ctx)
+		if errors.Is(err, rpc.ErrStale) {
+			err = errors.Join(err, c.anew(""))
+		}
+		if err != nil {
+			return err
+		}
+		if err = c.forgetFailed(); err == nil {
+			err = c.take(r)
+		}
+		r.Release()
+		if err == nil {
+			err = c.keepUp(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// take takes what has come.
+func (c *Copying) take(r *rpc.Response) error {
+	var head rpc.Copied
+	if len(r.Results) == 0 {
+		return fmt.Errorf("an answer without a result: %w", rpc.ErrMalformed)
+	}
+	if err := json.Unmarshal(r.Results[0].Data, &head); err != nil || head.Run == "" {
+		return fmt.Errorf("an answer that begins with %.40q, want what it has: %w", r.Results[0].Data, rpc.ErrMalformed)
+	}
+	if head.Run != c.run {
+		if err := c.anew(head.Run); err != nil {
+			return err
+		}
+	}
+	ins := make([]*copyIn, len(head.Logs))
+	here := map[string]bool{}
+	for i := range head.Logs {
+		in, err := c.log(&head.Logs[i])
+		if err != nil {
+			return err
+		}
+		ins[i], here[in.name] = in, true
+	}
+	for _, one := range r.Results[1:] {
+		if int64(one.Partition) >= int64(len(ins)) {
+			return fmt.Errorf("a record of log %d of %d: %w", one.Partition, len(ins), rpc.ErrMalformed)
+		}
+		if err := ins[one.Partition].put(c, one.Matrix, one.Data, r.Memory); err != nil {
+			return err
+		}
+	}
+	for i, in := range ins {
+		if err := in.reach(head.Logs[i].To); err != nil {
+			return err
+		}
+	}
+	for name, in := range c.logs {
+		if !here[name] { // its job has ended
+			in.finish(c)
+			if err := c.forget(in); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// log is one of the logs of an answer, a new one if there is none.
+func (c *Copying) log(head *rpc.CopiedLog) (*copyIn, error) {
+	in := c.logs[head.Name]
+	switch {
+	case in == nil && (!logName.MatchString(head.Name) || head.Size < 0 || head.Size > copyBaseLimit || head.At != 0 ||
+		(head.Base == 0) != (head.Size == 0)):
+		return nil, fmt.Errorf("a log %.40q with a base of %d bytes at position %d, of which those from %d on come: %w",
+			head.Name, head.Size, head.Base, head.At, rpc.ErrMalformed)
+	case in == nil:
+		in = &copyIn{name: head.Name, files: c.s.Logs.Folder(head.Name), at: head.Base, size: head.Size, done: make(chan struct{})}
+		c.logs[in.name] = in
+		if head.Base == 0 {
+			return in, in.begin(c)
+		}
+		unlock, err := in.files.Lock() // makes the folder
+		if err == nil {
+			err = unlock()
+		}
+		if err == nil {
+			in.base, err = in.files.Create(freshBase)
+		}
+		if err == nil {
+			err = in.base.Truncate(0)
+		}
+		return in, err
+	case in.log == nil && (head.Base != in.at || head.Size != in.size || head.At != in.off):
+		return nil, fmt.Errorf("log %s: bytes from %d on of the base at position %d, want those from %d on of that at %d: %w",
+			in.name, head.At, head.Base, in.off, in.at, rpc.ErrMalformed)
+	case in.log != nil && head.From != in.end:
+		return nil, fmt.Errorf("log %s: records from position %d on, want those from %d on: %w",
+			in.name, head.From, in.end, rpc.ErrMalformed)
+	}
+	return in, nil
+}
+
+// put puts a record, or bytes of the base, to what there is.
+func (in *copyIn) put(c *Copying, kind uint32, data []byte, memory *rpc.Buffer) error {
+	switch {
+	case in.log != nil && kind != 0 && in.isDone(): // nothing comes of it
+		return nil
+	case in.log != nil && kind != 0:
+		in.log.append(kind, [][]byte{data}, memory.Retain())
+		return nil
+	case in.base == nil || kind != 0 || int64(len(data)) > in.size-in.off || len(data) == 0:
+		return fmt.Errorf("log %s: a record of kind %d with %d bytes, with %d of %d bytes of the base here: %w",
+			in.name, kind, len(data), in.off, in.size, rpc.ErrMalformed)
+	}
+	n, err := in.base.WriteVec([][]byte{data}, in.off)
+	if in.off += n; err != nil || in.off < in.size {
+		return err
+	}
+	err = in.base.Sync()
+	if err = errors.Join(err, in.base.Close()); err != nil {
+		return err
+	}
+	in.base = nil
+	if err := in.files.Rename(freshBase, baseName(in.at)); err != nil {
+		return err
+	}
+	return in.begin(c)
+}
+
+// begin begins the log, and to replay it.
+func (in *copyIn) begin(c *Copying) (err error) {
+	if in.log, err = c.s.openLog(in.name, in.at); err != nil {
+		return err
+	}
+	in.end = in.at
+	in.again = c.s.newReplay(in.log)
+	in.again.copy = in
+	go func() {
+		defer close(in.done)
+		if panicked := c.s.try(func() { in.live, in.err = in.again.run(c.ctx) }); panicked != nil {
+			in.err = panicked
+		}
+		in.err = errors.Join(in.again.why, in.err)
+		c.s.copies.poke()
+	}()
+	return nil
+}
+
+// isDone reports whether nothing is replayed any more.
+func (in *copyIn) isDone() bool {
+	select {
+	case <-in.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// failed reports whether the log could not be replayed.
+func (in *copyIn) failed() bool { return in.isDone() && in.err != nil }
+
+// forgetFailed has logs that could not be replayed begin anew. The other side, which was not told of them, knows that they are not here.
+func (c *Copying) forgetFailed() error {
+	for _, in := range slices.Collect(maps.Values(c.logs)) {
+		if in.failed() {
+			if err := c.forget(in); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reach wants the records that have come to end at a position.
+func (in *copyIn) reach(to uint64) error {
+	if in.log == nil || in.log.log.End() == to {
+		in.end = to
+		return nil
+	}
+	select { // its job may have ended, and taken nothing any more
+	case <-in.done:
+		in.end = to
+		return nil
+	case <-time.After(copyTell):
+		return fmt.Errorf("log %s ends at position %d, want %d: %w", in.name, in.log.log.End(), to, rpc.ErrMalformed)
+	}
+}
+
+// keepUp waits until not much is left to be replayed, and gives the error of what cannot be.
+func (c *Copying) keepUp(ctx context.Context) error {
+	for {
+		changed, behind := c.s.copies.wait(), false
+		for _, in := range c.logs {
+			if in.log == nil {
+				continue
+			}
+			if in.failed() {
+				return fmt.Errorf("log %s: %w", in.name, in.err)
+			} else if !in.isDone() {
+				behind = behind || in.log.log.End() > in.log.replayed.Load()+copyAhead
+			}
+		}
+		if !behind {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// finish waits until all that has come is replayed.
+func (in *copyIn) finish(c *Copying) {
+	if in.log == nil {
+		return
+	}
+	in.over.Store(true)
+	c.s.copies.poke()
+	<-in.done
+}
+
+// forget removes a log, and ends its job if that goes on.
+func (c *Copying) forget(in *copyIn) (bad error) {
+	delete(c.logs, in.name)
+	switch {
+	case in.base != nil:
+		bad = in.base.Close()
+	case in.log != nil:
+		if in.live {
+			in.again.giveUp(fmt.Errorf("the job has ended on the server that was copied: %w", rpc.ErrAborted))
+		}
+		if in.again.j != nil {
+			<-in.again.j.gone
+		}
+		c.s.copies.remove(in.log)
+		bad = in.log.log.Close()
+	}
+	names, err := c.s.Logs.List()
+	if err == nil && slices.Contains(names, in.name) {
+		err = c.s.Logs.Remove(in.name)
+	}
+	return errors.Join(bad, err)
+}
+
+// anew begins a copy of another server: all that is here goes.
+func (c *Copying) anew(run string) error {
+	c.ends()
+	c.ctx, c.ends = context.WithCancel(context.Background())
+	var bad error
+	for _, in := range slices.Collect(maps.Values(c.logs)) {
+		if in.log != nil {
+			<-in.done
+		}
+		bad = errors.Join(bad, c.forget(in))
+	}
+	names, err := c.s.Logs.List()
+	for _, name := range names {
+		if err == nil && logName.MatchString(name) {
+			err = c.s.Logs.Remove(name)
+		}
+	}
+	c.run = run
+	return errors.Join(bad, err)
+}
+
+// Take makes the server the one that was copied, as it is here: when all is replayed, and on the disk, its jobs go on, and their tasks have
+// their grace to come back. The server answers nothing meanwhile.
+func (c *Copying) Take(ctx context.Context) error {
+	var bad error
+	for _, name := range slices.Sorted(maps.Keys(c.logs)) {
+		in := c.logs[name]
+		if in.log == nil { // what it would be was not acknowledged
+			bad = errors.Join(bad, c.forget(in))
+			continue
+		}
+		in.finish(c)
+		number, err := strconv.Atoi(name)
+		if err == nil && in.live {
+			err = in.log.log.Wait(ctx, in.log.log.End())
+		}
+		c.s.mu.Lock()
+		c.s.lastLog = max(c.s.lastLog, number)
+		c.s.mu.Unlock()
+		bad = errors.Join(bad, in.err, err)
+	}
+	for _, in := range c.logs {
+		if in.live {
+			in.again.disconnect()
+		}
+	}
+	return bad
+}
+
+// Drop ends the copy, and removes what there is of it.
+func (c *Copying) Drop() error { return c.anew("") }
