@@ -107,9 +107,10 @@ func (h *holder) Copied(_ context.Context, claims []string) error {
 func newSuccession(t *testing.T, sc *scenario, f *farm) *succession {
 	s := &succession{t: t, sc: sc, farm: f, rng: rand.New(rand.NewPCG(sc.seed, 815))}
 	for i := range sc.servers {
-		p := &place{of: s, index: i, rng: rand.New(rand.NewPCG(sc.seed, uint64(i)))}
-		s.places = append(s.places, p)
+		s.places = append(s.places, &place{of: s, index: i, rng: rand.New(rand.NewPCG(sc.seed, uint64(i)))})
 		f.addrs, f.servers, f.listeners = append(f.addrs, ""), append(f.servers, nil), append(f.listeners, nil)
+	}
+	for i, p := range s.places {
 		p.hold(p.start(newLogDisk(sc.seed*2 + uint64(i))))
 		p.start(newLogDisk(sc.seed*2 + 1000 + uint64(i))).follow()
 	}
