@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,7 +47,22 @@ func newWorld(t *testing.T, ledger *budget.Ledger) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server.Server{Funcs: funcs, Bucket: &blob.Mem{}, Ledger: ledger}
+	logs, err := server.OpenLogDir(filepath.Join(t.TempDir(), "logs"), "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // when the log of the job, which has failed, was removed
+		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			if names, err := logs.List(); err != nil || len(names) == 0 {
+				break
+			}
+		}
+		_ = logs.Close()
+	})
+	s := &server.Server{Funcs: funcs, Bucket: &blob.Mem{}, Ledger: ledger, Logs: logs}
+	if err := s.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	l, err := tcp.Network{Tokens: table, Ledger: ledger, Log: slog.New(slog.DiscardHandler)}.Listen(t.Context(), "127.0.0.1:0", s)
 	if err != nil {
 		t.Fatal(err)
@@ -190,6 +206,9 @@ func TestStatus(t *testing.T) {
 		if seen["join"] != 2 || seen["create"] != 2 || seen["push"] != 1 || back.Stats.Connections != 2 || back.Stats.Running != 1 {
 			t.Errorf("%v, %+v", seen, back.Stats)
 		}
+		if l := j.Log; l == nil || l.End == 0 || l.Since != l.End || !l.Synced || l.Most < 1<<20 || l.Base != nil || l.Replay != nil || l.Error != "" {
+			t.Errorf("%+v", l)
+		}
 		if !strings.Contains(j.String(), "task 1 waits for clock 1 of matrix w, partition 0 for ") {
 			t.Errorf("%s", j)
 		}
@@ -233,7 +252,7 @@ func TestMetrics(t *testing.T) {
 	}
 	_, text := w.get(t, "/metrics", &w.boss)
 	for _, line := range []string{`thole_clock{job="ctr` + "\uFFFD" + `",matrix="w",which="fastest"} 1`, `thole_request_seconds_count{op="join"} 2`,
-		`thole_refused_total{reason="token"} 0`, `thole_memory_bytes{class="small requests"}`, "go_goroutines ", `thole_token_connections{token="ann"} 2`} {
+		`thole_refused_total{reason="token"} 0`, `thole_memory_bytes{class="small requests"}`, "go_goroutines ", `thole_log_synced{job="ctr` + "\uFFFD" + `"} 1`, `thole_token_connections{token="ann"} 2`} {
 		if !strings.Contains(text, line) {
 			t.Errorf("no line %q", line)
 		}

@@ -44,6 +44,15 @@ const (
 	diskBytes
 	candidates
 	fates
+	logBytes
+	logSince
+	logWaiting
+	logSynced
+	baseBytes
+	baseAge
+	replayRecords
+	replayBytes
+	replaySeconds
 	memoryBytes
 	memoryLimit
 	connections
@@ -77,6 +86,15 @@ func metrics() []metric {
 		{"thole_matrix_disk_bytes", gauge, "job matrix", "bytes of rows on disk that memory has no room for"},
 		{"thole_candidates", gauge, "job matrix", "columns that gradients have named and that are not made yet"},
 		{"thole_column_fates_total", counter, "job matrix fate", "columns admitted, refused, expired or evicted by the settings of the matrix"},
+		{"thole_log_appended_bytes_total", counter, "job", "bytes of the job's log on this server since it began, also those that are gone"},
+		{"thole_log_since_base_bytes", gauge, "job", "bytes of the log since its base, or since it began"},
+		{"thole_log_waiting_bytes", gauge, "job", "bytes of the log that are not on disk yet"},
+		{"thole_log_synced", gauge, "job", "1: what is acknowledged is on disk; 0: the system may have it yet"},
+		{"thole_log_base_bytes", gauge, "job", "bytes of the base of the log; 0: it has none"},
+		{"thole_log_base_age_seconds", gauge, "job", "time since that was made; 0: it has none, or that is not known"},
+		{"thole_log_replayed_records", gauge, "job", "records that were read after the base when the server was started"},
+		{"thole_log_replayed_bytes", gauge, "job", "bytes of those"},
+		{"thole_log_replay_seconds", gauge, "job", "time that reading them and the base took"},
 		{"thole_memory_bytes", gauge, "class", "bytes of the ledger by class: frames, queues, stage, tables, saves, small requests"},
 		{"thole_memory_limit_bytes", gauge, "", "bytes that all classes may take together; 0: no bound"},
 		{"thole_connections", gauge, "", "open connections"},
@@ -198,6 +216,33 @@ func (s *scrape) job(j *server.JobStatus) {
 		s.put(fates, float64(m.Expired), j.Job, m.Name, "expired")
 		s.put(fates, float64(m.Evicted), j.Job, m.Name, "evicted")
 	}
+	if j.Log != nil {
+		s.log(j.Job, j.Log)
+	}
+}
+
+func (s *scrape) log(job string, l *server.LogStatus) {
+	s.put(logBytes, float64(l.End), job)
+	s.put(logSince, float64(l.Since), job)
+	s.put(logWaiting, float64(l.Waiting), job)
+	synced := 0.0
+	if l.Synced {
+		synced = 1
+	}
+	s.put(logSynced, synced, job)
+	var base server.BaseStatus
+	if l.Base != nil {
+		base = *l.Base
+	}
+	s.put(baseBytes, float64(base.Bytes), job)
+	s.put(baseAge, base.Age, job)
+	var replay server.ReplayStatus
+	if l.Replay != nil {
+		replay = *l.Replay
+	}
+	s.put(replayRecords, float64(replay.Records), job)
+	s.put(replayBytes, float64(replay.Bytes), job)
+	s.put(replaySeconds, replay.Seconds, job)
 }
 
 func (s *scrape) operation(o *Operation) {

@@ -111,11 +111,18 @@ func newSuccession(t *testing.T, sc *scenario, f *farm) *succession {
 		f.addrs, f.servers, f.listeners = append(f.addrs, ""), append(f.servers, nil), append(f.listeners, nil)
 	}
 	for i, p := range s.places {
-		p.hold(p.start(newLogDisk(sc.seed*2 + uint64(i))))
-		p.start(newLogDisk(sc.seed*2 + 1000 + uint64(i))).follow()
+		p.hold(p.start(s.newDisk(sc.seed*2 + uint64(i))))
+		p.start(s.newDisk(sc.seed*2 + 1000 + uint64(i))).follow()
 	}
 	f.find = s.find
 	return s
+}
+
+// newDisk is a disk, some of which are slow.
+func (s *succession) newDisk(seed uint64) *logDisk {
+	d := newLogDisk(seed)
+	d.slow = time.Duration(s.rng.IntN(100)) * time.Millisecond
+	return d
 }
 
 // find is where a server is.
@@ -137,7 +144,6 @@ func (p *place) start(disk *logDisk) *holder {
 	h := &holder{at: p, addr: fmt.Sprintf("s%d.%d", p.index, p.made), disk: disk, stopped: make(chan struct{})}
 	p.alive = append(p.alive, h)
 	base := int64(1 << (8 + p.rng.IntN(11)))
-	disk.slow = time.Duration(p.rng.IntN(100)) * time.Millisecond
 	p.mu.Unlock()
 	h.claim = "claim of " + h.addr
 	h.server = &server.Server{Funcs: table(s.t, more), Codecs: codecs, Bucket: s.farm.bucket, Ledger: budget.New(64 << 20), Modules: s.sc.modules,

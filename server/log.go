@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"thole.example/journal"
 	"thole.example/rpc"
@@ -40,13 +41,14 @@ type Logs interface {
 
 // jobLog is the log of a job, and the answers that wait for it. A nil one keeps nothing back.
 type jobLog struct {
-	log   *journal.Log
-	logs  Logs
-	files journal.Files
-	name  string // of the folder
-	limit int64  // how long it may be since its base before it gets another; 0: [jobLog.most] says it
-	fail  func(error)
-	grown func() // has it get one
+	log    *journal.Log
+	logs   Logs
+	files  journal.Files
+	name   string // of the folder
+	synced bool   // what it says is durable is on disk
+	limit  int64  // how long it may be since its base before it gets another; 0: [jobLog.most] says it
+	fail   func(error)
+	grown  func() // has it get one
 
 	standbys *copies       // that copy it
 	replayed atomic.Uint64 // position up to which it was replayed so far
@@ -56,8 +58,9 @@ type jobLog struct {
 	copies  map[string]copied // what standbys have, by their claims
 	err     error             // why nothing more will be durable
 	waiting []waiting
-	since   uint64                  // where its base is, or was begun
-	base    int64                   // bytes of that
+	since   uint64                  // where its base is, or the last one was begun
+	based   BaseStatus              // its base
+	replay  *ReplayStatus           // of the server's start; nil: the job began later
 	basing  atomic.Bool             // it is getting one
 	keep    atomic.Bool             // it stays when its job has ended: it could not be read
 	replays atomic.Bool             // what happens is in the log already
@@ -86,7 +89,7 @@ func (w *waiting) lose(err error) {
 
 // openLog opens the log in a folder; one that is new begins at a position.
 func (s *Server) openLog(name string, first uint64) (*jobLog, error) {
-	l := &jobLog{logs: s.Logs, files: s.Logs.Folder(name), name: name, limit: s.LogBase, fail: func(error) {}}
+	l := &jobLog{logs: s.Logs, files: s.Logs.Folder(name), name: name, limit: s.LogBase, synced: !s.LogUnsynced, fail: func(error) {}}
 	o := journal.Options{ // the ledger bounds what waits
 		First: first, Segment: segmentOf(s.LogBase), NoSync: s.LogUnsynced, Notify: l.notify, Queue: 1 << 60, Spares: 2,
 	}
@@ -217,13 +220,13 @@ func (l *jobLog) most() int64 {
 	if l.limit > 0 {
 		return l.limit
 	}
-	return max(baseLimit, 2*l.base)
+	return max(baseLimit, 2*l.based.Bytes)
 }
 
-// based says that the log has a base of so many bytes at a position, and removes what came before.
-func (l *jobLog) based(position uint64, size int64) error {
+// setBase says that the log has a base of so many bytes at a position, made at a time, and removes what came before.
+func (l *jobLog) setBase(position uint64, size int64, made time.Time) error {
 	l.mu.Lock()
-	l.since, l.base = position, size
+	l.since, l.based = position, BaseStatus{Position: position, Bytes: size, Made: made}
 	before := position
 	for _, c := range l.copies { // they have not read it yet
 		before = min(before, c.end)

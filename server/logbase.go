@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"thole.example/journal"
 	"thole.example/ssp"
@@ -62,6 +63,7 @@ type base struct {
 type baseHead struct {
 	Job       string         `json:"job"`
 	Position  uint64         `json:"position"`
+	Made      time.Time      `json:"made,omitzero"`
 	Matrices  []baseMatrix   `json:"matrices"`            // by number, from 1 on
 	Functions []string       `json:"functions,omitempty"` // whose modules follow, each in a note
 	Restored  []restoredBy   `json:"restored,omitempty"`
@@ -90,7 +92,7 @@ func (j *job) takeBase() {
 	}
 	b := &base{j: j, position: j.log.end(), stores: (*j.stores.Load())[1:]}
 	b.shots, b.core = j.snapshots(b.stores, nil), j.core.State()
-	b.head = baseHead{Job: j.name, Position: b.position, Restored: j.restores.last(j.core.LastChange),
+	b.head = baseHead{Job: j.name, Position: b.position, Made: time.Now().UTC(), Restored: j.restores.last(j.core.LastChange),
 		Targets: j.server.targetsOf(j)}
 	for i, st := range b.stores {
 		m := &b.core.Matrices[i+1]
@@ -115,7 +117,7 @@ func (b *base) keep() {
 		err = panicked
 	}
 	if err == nil {
-		err = j.log.based(b.position, size)
+		err = j.log.setBase(b.position, size, b.head.Made)
 	}
 	switch {
 	case err == nil:

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"thole.example/budget"
 	"thole.example/format"
@@ -36,38 +37,38 @@ func (r *replay) rebase(ctx context.Context) (from uint64, err error) {
 	if end := log.End(); last > end {
 		return 0, fmt.Errorf("log %s ends at position %d, before its base at %d: %w", r.log.name, end, last, journal.ErrDamaged)
 	}
-	size, err := r.readBase(ctx, last)
+	size, made, err := r.readBase(ctx, last)
 	if err != nil {
 		return 0, fmt.Errorf("log %s: %w", r.log.name, format.Wrap("base", baseName(last), err))
 	}
-	return last, r.log.based(last, size)
+	return last, r.log.setBase(last, size, made)
 }
 
 // readBase makes the job of a base.
-func (r *replay) readBase(ctx context.Context, position uint64) (size int64, err error) {
+func (r *replay) readBase(ctx context.Context, position uint64) (size int64, made time.Time, err error) {
 	f, err := r.log.files.Open(baseName(position))
 	if err != nil {
-		return 0, err
+		return 0, made, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	if size, err = f.Size(); err != nil {
-		return 0, err
+		return 0, made, err
 	}
 	in, err := state.NewReader(f, size)
 	if err != nil {
-		return 0, err
+		return 0, made, err
 	}
 	b := &rebasing{r: r, in: in, filled: map[*partition]bool{}}
 	if err := b.begin(position); err != nil {
-		return 0, err
+		return 0, made, err
 	}
 	if err := b.job(); err != nil {
 		for _, d := range b.waits {
 			d.drop()
 		}
-		return 0, err
+		return 0, made, err
 	}
-	return size, b.records(ctx)
+	return size, b.head.Made, b.records(ctx)
 }
 
 // rebasing is a base that is being read.

@@ -411,6 +411,7 @@ func (r *replay) live() {
 		}
 	}))
 	took := time.Since(r.began).Round(time.Millisecond)
+	r.log.setReplay(&ReplayStatus{Records: r.records, Bytes: r.bytes, Seconds: took.Seconds()})
 	r.s.logger().Info("job goes on where its log ends", "job", r.j.name, "attempt", r.j.core.Attempt(), "clock", r.j.slowest.Load(),
 		"records", r.records, "read", format.Bytes(r.bytes), "took", took)
 }

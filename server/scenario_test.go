@@ -159,10 +159,10 @@ func (n *counted) Dial(ctx context.Context, addr string) (rpc.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	n.farm.mu.Lock()
+	defer n.farm.mu.Unlock()
 	for i, a := range n.farm.addrs {
 		if a == addr {
-			n.farm.mu.Lock()
-			defer n.farm.mu.Unlock()
 			return &countedConn{c, n.farm.servers[i].Ledger}, nil
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"thole.example/matrix"
 	"thole.example/ssp"
@@ -14,6 +15,7 @@ import (
 type JobStatus struct {
 	ssp.Report
 	Tables []MatrixStatus `json:"matrices"`
+	Log    *LogStatus     `json:"log,omitempty"` // nil: it has none
 }
 
 // MatrixStatus is a matrix, as far as this server has it.
@@ -89,6 +91,7 @@ func (j *job) status() JobStatus {
 	for _, s := range (*j.stores.Load())[1:] {
 		out.Tables = append(out.Tables, s.status())
 	}
+	out.Log = j.log.status(time.Now())
 	return out
 }
 

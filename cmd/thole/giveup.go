@@ -29,6 +29,9 @@ type absence struct {
 	awaited int          // tasks of the next attempt, as far as the first one knows; 0: it does not
 }
 
+// awaitedFlag is what a launch tells its first worker.
+const awaitedFlag = "awaited"
+
 // giveUpFlags are what workers, and launches of them, are told.
 func (a *absence) giveUpFlags(c *cobra.Command) {
 	c.Flags().DurationVar(&a.giveUp, "give-up", 0, "go on without a worker that stays away for so long, like 2m, or has not joined then: "+
@@ -38,6 +41,8 @@ func (a *absence) giveUpFlags(c *cobra.Command) {
 
 // leaveFlag is what a worker by itself is told.
 func (a *absence) leaveFlag(c *cobra.Command) {
+	c.Flags().IntVar(&a.awaited, awaitedFlag, 0, "how many tasks there are at first")
+	_ = c.Flags().MarkHidden(awaitedFlag) // it is there
 	c.Flags().BoolVar(&a.leave, "leave", false, "with --give-up: when this worker is asked to end (SIGTERM), it ends the epoch, and the "+
 		"others share its examples from the next one on; asked once more it ends at once")
 }

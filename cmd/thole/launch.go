@@ -22,6 +22,7 @@ type launch struct {
 	*job
 	on, dir           string
 	workers, restarts int
+	most              int // workers that there may be
 	detach, serverLog bool
 	user              []setting // what the user gave
 	launcher          launcher
@@ -44,7 +45,8 @@ func launchers() []launcher {
 const logRetry = time.Minute
 
 // launchOnly are the flags that say how processes are launched, and which these do not get as they are.
-var launchOnly = []string{"on", "servers", "workers", "tasks", "restarts", "dir", "detach", "server-log", "job", "log", "runs", "memory"}
+var launchOnly = []string{"on", "servers", "workers", "tasks", "restarts", "dir", "detach", "server-log", "job", "log", "runs", "memory",
+	"most-workers"}
 
 func launchCommand(e *env) *cobra.Command { return launchFlags(e, &launch{job: &job{name: "train"}}) }
 
@@ -57,7 +59,7 @@ func launchFlags(e *env, l *launch) *cobra.Command {
 --workers times thole worker, which share the tasks. A process that is killed is started again, after a pause that grows; one that
 fails by itself ends the launch, with what it said last. What worker 0 prints is printed here. The folder of the launch has a log for
 each process. Ctrl-C ends all of them, a second one at once; they also end when this process is killed. With --detach it
-goes on in the background.
+goes on in the background. While it runs thole launch scale gives it other numbers of servers and workers.
 
 With --server-log each server keeps a log of its changes there, and is where it died when it is started again: nobody goes back to a
 checkpoint, and under ASP no update is lost. A new launch begins with new logs.`,
@@ -75,7 +77,9 @@ checkpoint, and under ASP no update is lost. A new launch begins with new logs.`
 	f.StringVar(&l.on, "on", "local", "where the processes run: "+strings.Join(launcherNames(), ", "))
 	f.IntVar(&l.servers, "servers", 1, "server processes")
 	f.IntVar(&l.workers, "workers", 1, "worker processes, which share the tasks")
-	f.Lookup("tasks").Usage, f.Lookup("tasks").DefValue = "tasks that share the examples (default: as many as workers)", ""
+	f.IntVar(&l.most, "most-workers", 0, "workers that there may be, as thole launch scale asks for them; with --give-up (default: --workers)")
+	f.Lookup("most-workers").DefValue = ""
+	f.Lookup("tasks").Usage, f.Lookup("tasks").DefValue = "tasks that share the examples (default: as many as workers, or as there may be)", ""
 	f.IntVar(&l.restarts, "restarts", 100, "how often each process is started again, at most")
 	f.StringVar(&l.dir, "dir", "", "folder of the launch, with the logs of its processes (default: a new one in the folder of --runs)")
 	f.BoolVar(&l.serverLog, "server-log", false, "servers log all changes in the folder of the launch, and go on where they died; workers "+
@@ -85,7 +89,7 @@ checkpoint, and under ASP no update is lost. A new launch begins with new logs.`
 	f.DurationVar(&l.retry, "retry", defaultRetry, "how long workers try to reach a server again when the connection is lost")
 	l.giveUpFlags(c)
 	c.SuggestionsMinimumDistance = 2
-	c.AddCommand(launchStatusCommand(e), launchLogsCommand(e), launchStopCommand(e))
+	c.AddCommand(launchStatusCommand(e), launchLogsCommand(e), launchScaleCommand(e), launchStopCommand(e))
 	return c
 }
 
@@ -116,8 +120,11 @@ func (l *launch) check() error {
 		return usageError{fmt.Errorf("--on %q, want %s%s", l.on, strings.Join(names, " or "), spell.Hint(l.on, names))}
 	}
 	l.launcher = launchers()[i]
+	if !l.given("most-workers") {
+		l.most = l.workers
+	}
 	if !l.given("tasks") {
-		l.tasks = l.workers
+		l.tasks = l.most
 	}
 	if l.serverLog && !l.given("retry") {
 		l.retry = logRetry
@@ -127,9 +134,14 @@ func (l *launch) check() error {
 		return usageError{fmt.Errorf("--servers %d, want 1 to %d", l.servers, serversLimit)}
 	case l.workers < 1 || l.workers > tasksLimit:
 		return usageError{fmt.Errorf("--workers %d, want 1 to %d", l.workers, tasksLimit)}
-	case l.tasks < l.workers || l.tasks > jobTasksLimit || l.tasks > l.workers*tasksLimit:
-		return usageError{fmt.Errorf("--tasks %d with --workers %d, want at least one task for each worker, at most %d", l.tasks, l.workers,
-			tasksLimit)}
+	case l.most < l.workers || l.most > tasksLimit:
+		return usageError{fmt.Errorf("--most-workers %d, want %d (--workers) to %d", l.most, l.workers, tasksLimit)}
+	case l.most > l.workers && (l.giveUp == 0 || l.checkpoint == ""):
+		return usageError{fmt.Errorf("--most-workers %d with --workers %d, want --give-up and --checkpoint, too: the others come between "+
+			"epochs", l.most, l.workers)}
+	case l.tasks < l.most || l.tasks > jobTasksLimit || l.tasks > l.most*tasksLimit:
+		return usageError{fmt.Errorf("--tasks %d with %s, want at least one task for each worker, at most %d", l.tasks,
+			l.mostText(), tasksLimit)}
 	case l.restarts < 0:
 		return usageError{fmt.Errorf("--restarts %d, want 0 or more", l.restarts)}
 	case l.wait < 0 || l.retry < 0:
@@ -141,6 +153,14 @@ func (l *launch) check() error {
 		return err
 	}
 	return l.noStream()
+}
+
+// mostText is the flag that says how many workers there may be.
+func (l *launch) mostText() string {
+	if l.given("most-workers") {
+		return fmt.Sprintf("--most-workers %d", l.most)
+	}
+	return fmt.Sprintf("--workers %d", l.workers)
 }
 
 // noStream refuses standard input: what several processes read is a file.
@@ -206,12 +226,15 @@ func argsOf(f *pflag.Flag, texts []string) (args []string) {
 
 // share is the tasks of a worker, as --task takes them.
 func (l *launch) share(worker int) string {
-	lo, hi := worker*l.tasks/l.workers, (worker+1)*l.tasks/l.workers-1
+	lo, hi := l.before(worker), l.before(worker+1)-1
 	if lo == hi {
 		return fmt.Sprint(lo)
 	}
 	return fmt.Sprintf("%d-%d", lo, hi)
 }
+
+// before is how many tasks the workers have that come before one.
+func (l *launch) before(worker int) int { return worker * l.tasks / l.most }
 
 // storeOf is the folder below which the servers have all these paths of this machine, some of which may be empty: the working directory if
 // it has them, else the root of the file system.

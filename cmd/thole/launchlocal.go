@@ -8,7 +8,9 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"thole.example/data"
 	"thole.example/internal/number"
@@ -58,6 +60,7 @@ func launchHere(ctx context.Context, e *env, l *launch) error {
 	}
 	defer release()
 	e.appends = l.goesOnByItself()
+	asked, scaled := l.counts(), l.goesOnScaled(dir)
 	if l.log != "" {
 		if err := l.beginLog(ctx, e); err != nil {
 			return err
@@ -66,8 +69,8 @@ func launchHere(ctx context.Context, e *env, l *launch) error {
 	if p.forest == nil {
 		p.tellLoad(func(format string, args ...any) { fmt.Fprintln(e.err, escaped(fmt.Sprintf(format, args...))) })
 	}
-	fmt.Fprintf(e.err, "launch %s and %s; logs in %s\n", number.Of(l.servers, "server"), number.Of(l.workers, "worker"), escaped(dir))
-	err = l.supervise(ctx, e, p, dir)
+	fmt.Fprintf(e.err, "launch %s%s; logs in %s\n", l.countsText(), scaled, escaped(dir))
+	err = l.supervise(ctx, e, p, dir, asked)
 	if err == nil || ctx.Err() != nil {
 		remove()
 	}
@@ -77,8 +80,30 @@ func launchHere(ctx context.Context, e *env, l *launch) error {
 	return err
 }
 
-// supervise runs the processes until the training is over.
-func (l *launch) supervise(ctx context.Context, e *env, p *plan, dir string) error {
+// counts is how many processes there are to be.
+func (l *launch) counts() local.Counts { return local.Counts{Servers: l.servers, Workers: l.workers} }
+
+func (l *launch) countsText() string {
+	return number.Of(l.servers, "server") + " and " + number.Of(l.workers, "worker")
+}
+
+// goesOnScaled takes the numbers of processes that the launch had last which was made in the folder by the same numbers, if it goes on with
+// that: as they were scaled to since. It tells so.
+func (l *launch) goesOnScaled(dir string) (scaled string) {
+	before, err := local.Open(dir)
+	if err != nil || before.Given != l.counts() || before.Now == before.Given || !l.goesOnByItself() ||
+		len(checkpointsIn(inBucket(l.checkpoint))) == 0 {
+		return ""
+	}
+	l.servers = max(1, before.Now.Servers)
+	if n := before.Now.Workers; l.giveUp > 0 && n >= 1 && n <= l.most {
+		l.workers = n
+	}
+	return ", as it was scaled to"
+}
+
+// supervise runs the processes until the training is over. asked is how many the user has asked for.
+func (l *launch) supervise(ctx context.Context, e *env, p *plan, dir string, asked local.Counts) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
@@ -97,21 +122,22 @@ func (l *launch) supervise(ctx context.Context, e *env, p *plan, dir string) err
 		return err
 	}
 	s := &local.Supervisor{Program: program, Restarts: l.restarts, Dir: dir, Out: e.out, Err: e.err, Record: local.Record{
-		On: l.on, Command: e.environment().Command, Folder: folder, Progress: l.log}}
+		On: l.on, Command: e.environment().Command, Folder: folder, Progress: l.log, Given: asked}}
 	if s.Record.Progress == "" {
 		s.Record.Progress = filepath.Join(dir, progressName)
 		if err := os.WriteFile(s.Record.Progress, nil, 0o666); err != nil { // not that of a launch before
 			return err
 		}
 	}
-	for i := range l.servers { // of a launch before, whose job is over
-		if err := os.RemoveAll(serverLog(dir, i)); err != nil {
-			return err
-		}
-	}
-	if s.Processes, err = l.processes(p, e.args, dir, sockets, s.Record.Progress); err != nil {
+	c := &crew{launch: l, p: p, e: e, s: s, dir: dir, sockets: sockets, running: l.servers}
+	if err := c.removeLogs(0, l.servers); err != nil { // of a launch before, whose job is over
 		return err
 	}
+	c.told = c.addresses(l.servers)
+	if s.Processes, err = c.processes(l.servers, l.workers); err != nil {
+		return err
+	}
+	s.Carry = c.scale
 	kill, over := twice()
 	defer over()
 	return launchError(s.Run(ctx, kill))
@@ -141,51 +167,6 @@ func launchError(err error) error {
 		return exitStatus{err, of.Exit.Code}
 	}
 	return err
-}
-
-// processes are those of the launch: servers, each at a socket of its own, which is the same after a restart, and workers.
-func (l *launch) processes(p *plan, asked []string, dir, sockets, log string) (all []local.Process, err error) {
-	best := filepath.Join(dir, "best")
-	store, err := storeOf(l.model, l.load, l.loadState, l.checkpoint, l.resume, best)
-	if err != nil {
-		return nil, err
-	}
-	var addrs []string
-	for i := range l.servers {
-		addrs = append(addrs, "unix:"+filepath.Join(sockets, fmt.Sprint(i)))
-		args := []string{"server", "--listen=" + addrs[i], "--store=" + store, "--memory=" + l.memoryOf(l.servers), "--" + tiedFlag}
-		if l.noChecksum {
-			args = append(args, "--no-checksum")
-		}
-		if l.serverLog {
-			args = append(args, "--log="+serverLog(dir, i))
-		}
-		all = append(all, local.Process{Name: fmt.Sprintf("server.%d", i), Kind: local.Server, Args: args, Address: addrs[i],
-			Ready: "listening at "})
-	}
-	common := append(l.common(addrs, store), "--best="+best)
-	if p.forest == nil { // trees have no bound
-		common = append(common, "--memory="+l.memoryOf(l.workers))
-	}
-	for i := range l.workers {
-		args := append([]string{"worker", "--task=" + l.share(i)}, common...)
-		if i == 0 {
-			args = append(args, "--log="+log, "--append-log", "--runs="+runsAt(l.runs))
-			for _, word := range asked {
-				args = append(args, "--asked="+word)
-			}
-		} else {
-			args = append(args, "--log=", "--runs="+runsNone) // whatever --job says
-		}
-		all = append(all, local.Process{Name: fmt.Sprintf("worker.%d", i), Kind: local.Worker, Args: args, Shown: i == 0,
-			Optional: i > 0 && l.giveUp > 0})
-	}
-	return all, nil
-}
-
-// serverLog is the folder of a server's log, in that of the launch.
-func serverLog(dir string, server int) string {
-	return filepath.Join(dir, fmt.Sprintf("changes.%d", server))
 }
 
 // memoryOf is the memory of each of n processes: what the user says, or a share of what one would take.
@@ -245,20 +226,33 @@ func (l *launch) folder(e *env) (dir string, remove func(), err error) {
 // socketsLongest is how long the path of a folder of sockets may be: systems take some hundred bytes for the path of a socket.
 const socketsLongest = 90
 
+// socketsPrefix is how the name of a folder of sockets begins.
+const socketsPrefix = "sockets."
+
 // socketFolder makes a folder that nobody else can enter, for the servers' sockets: in the folder of the launch, if its path is short
-// enough.
+// enough. No other launch has had it: checkpoints tell by the addresses of servers where a job is that has moved.
 func socketFolder(dir string) (path string, remove func(), err error) {
-	path, err = filepath.Abs(filepath.Join(dir, "sockets"))
+	dir, err = filepath.Abs(dir)
 	if err != nil {
 		return "", nil, err
 	}
+	left, err := os.ReadDir(dir)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, one := range left {
+		if !strings.HasPrefix(one.Name(), socketsPrefix) {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(dir, one.Name())); err != nil { // of a launch that was killed
+			return "", nil, err
+		}
+	}
+	path = filepath.Join(dir, socketsPrefix+strconv.FormatInt(time.Now().UnixMilli(), 36))
 	remove = func() { os.RemoveAll(path) }
 	if len(path) > socketsLongest {
 		path, err = os.MkdirTemp("", "thole-")
 		return path, remove, err
-	}
-	if err := os.RemoveAll(path); err != nil { // those of a launch that was killed
-		return "", nil, err
 	}
 	return path, remove, os.Mkdir(path, 0o700)
 }

@@ -71,7 +71,7 @@ func TestNameBelow(t *testing.T) {
 func TestLaunchShares(t *testing.T) {
 	for tasks := 1; tasks <= 9; tasks++ {
 		for workers := 1; workers <= tasks; workers++ {
-			l := &launch{job: &job{tasks: tasks}, workers: workers}
+			l := &launch{job: &job{tasks: tasks}, most: workers}
 			var all []int
 			for w := range workers {
 				mine, err := parseTasks(l.share(w), tasks)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"thole.example/internal/number"
 	"thole.example/launch/local"
 	"thole.example/runlog"
 )
@@ -196,6 +197,9 @@ func printLaunch(out io.Writer, dir string, r *local.Record, p *jobProgress, now
 	if r.Error != "" {
 		fmt.Fprintf(out, "error     %s\n", r.Error)
 	}
+	if o := r.Order; o != nil && !o.Done {
+		fmt.Fprintf(out, "scaling   %s\n", scalingText(o))
+	}
 	fmt.Fprintf(out, "job       %s\n\n", p.text())
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "  process\tpid\tphase\tup for\trestarts\tlast exit\taddress")
@@ -207,6 +211,22 @@ func printLaunch(out io.Writer, dir string, r *local.Record, p *jobProgress, now
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%d\t%s\t%s\n", s.Name, pid, s.Phase, up, s.Restarts, orDash(s.LastExit), orDash(s.Address))
 	}
 	t.Flush()
+}
+
+// scalingText says to how many processes a launch is being scaled, and how far that is.
+func scalingText(o *local.Answer) string {
+	var words []string
+	if o.Servers > 0 {
+		words = append(words, number.Of(o.Servers, "server"))
+	}
+	if o.Workers > 0 {
+		words = append(words, number.Of(o.Workers, "worker"))
+	}
+	text := "to " + strings.Join(words, " and ")
+	if n := len(o.Said); n > 0 {
+		text += ": " + o.Said[n-1]
+	}
+	return text
 }
 
 func launchStopCommand(e *env) *cobra.Command {

@@ -24,6 +24,8 @@ type reshard struct {
 	job     string
 	json    bool
 	wait    time.Duration
+
+	withdrawn bool // nothing comes of the order
 }
 
 func reshardCommand(e *env) *cobra.Command {
@@ -164,6 +166,7 @@ func (f *reshard) gaveUp(ctx context.Context, e *env, net rpc.Network, now strin
 			fmt.Fprintf(e.err, "it is not known whether job %s moves: %v\n", escaped(f.job), err)
 			return why
 		case look.Moving == nil || !slices.Equal(look.Moving.To, f.servers):
+			f.withdrawn = true
 			fmt.Fprintf(e.err, "withdrawn: job %s stays where it is\n", escaped(f.job))
 			return why
 		case look.Moving.Committed:

@@ -11,6 +11,7 @@ import (
 
 	"thole.example/admin"
 	"thole.example/format"
+	"thole.example/internal/number"
 	"thole.example/server"
 )
 
@@ -139,6 +140,9 @@ func printJob(out io.Writer, j *server.JobStatus) {
 	for line := range strings.Lines(j.String()) {
 		fmt.Fprintln(out, escaped(strings.TrimSuffix(line, "\n")))
 	}
+	if j.Log != nil {
+		fmt.Fprintf(out, "  %s\n", escaped(logText(j.Log)))
+	}
 	rows := [][]string{{"matrix", "type", "layout", "bound", "rule", "rows", "columns", "stored", "partitions", "bytes", "clock"}}
 	for _, m := range j.Tables {
 		clock := fmt.Sprint(m.Slowest)
@@ -159,6 +163,38 @@ func printJob(out io.Writer, j *server.JobStatus) {
 		aligned(out, rows)
 	}
 	printFates(out, j.Tables)
+}
+
+// logText says how the log of a job is.
+func logText(l *server.LogStatus) string {
+	text := fmt.Sprintf("log %s: %s since ", l.Name, format.Bytes(int64(l.Since)))
+	switch b := l.Base; {
+	case b == nil:
+		text += "it began"
+	case b.Made.IsZero():
+		text += fmt.Sprintf("its base of %s at position %d", format.Bytes(b.Bytes), b.Position)
+	default:
+		text += fmt.Sprintf("its base of %s at position %d, made %v ago", format.Bytes(b.Bytes), b.Position, whole(b.Age))
+	}
+	if text += fmt.Sprintf(" (next base after %s)", format.Bytes(l.Most)); l.Basing {
+		text += ", which is being written"
+	}
+	if l.Synced {
+		text += "; synced"
+	} else {
+		text += "; not synced"
+	}
+	if l.Waiting > 0 {
+		text += fmt.Sprintf(", %s not on disk yet", format.Bytes(int64(l.Waiting)))
+	}
+	if r := l.Replay; r != nil {
+		text += fmt.Sprintf("; at the start %s with %s replayed in %v", number.Of(int(r.Records), "record"), format.Bytes(r.Bytes),
+			time.Duration(r.Seconds*float64(time.Second)).Round(time.Millisecond))
+	}
+	if l.Error != "" {
+		text += "; it takes nothing any more: " + l.Error
+	}
+	return text
 }
 
 // printFates tells what became of columns where they come and go.

@@ -31,9 +31,6 @@ goes on after a failure, so that a server may be replaced by one with another ad
   thole worker --coordinate etcd://host0:2379 --servers 3 --tasks 2 --task 0 --data train.libsvm --model lr --checkpoint ck`,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			ctx := c.Context()
-			if j.tied {
-				ctx = untilEnd(ctx, e.in)
-			}
 			if len(j.asked) > 0 {
 				e.args = j.asked
 			}
@@ -62,6 +59,9 @@ goes on after a failure, so that a server may be replaced by one with another ad
 			}
 			ctx, stop := j.untilAsked(ctx, func(format string, args ...any) { fmt.Fprintf(e.err, format+"\n", args...) })
 			defer stop()
+			if j.tied { // also one that takes its time when it is asked to end
+				ctx = untilEnd(ctx, e.in)
+			}
 			net, err := who.network()
 			if err != nil {
 				return err

@@ -92,12 +92,18 @@ func (ch *child) pump(r io.Reader, more io.Writer, each func(line string)) {
 	}
 }
 
-// stop asks the process to end. What it says from then on is in its log alone: that it was asked is known.
-func (ch *child) stop() {
-	ch.asked.Store(true)
+// leave asks the process to end, at a time that it chooses.
+func (ch *child) leave() {
 	if terminate(ch.cmd.Process) != nil { // where processes cannot be asked; or it has ended
 		_ = ch.input.Close()
 	}
+}
+
+// stop asks the process to end at once. What it says from then on is in its log alone: that it was asked is known.
+func (ch *child) stop() {
+	ch.asked.Store(true)
+	_ = terminate(ch.cmd.Process)
+	_ = ch.input.Close()
 }
 
 // tail is the last lines of something. It may be used by many goroutines.

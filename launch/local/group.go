@@ -11,6 +11,7 @@ type Action int
 // Actions.
 const (
 	Start Action = iota
+	Leave        // be asked to end, and given the time that it takes
 	Terminate
 	Kill
 )
@@ -31,6 +32,8 @@ const (
 	Running Phase = "running"
 	Ending  Phase = "ending" // it was told to
 	Ended   Phase = "ended"
+	Leaving Phase = "leaving" // it was told to end, and the others go on without it
+	Left    Phase = "left"    // and has
 )
 
 // Member is what a Group knows of a process.
@@ -41,8 +44,9 @@ type Member struct {
 	Since    time.Time // it was started; zero: never
 	Restarts int
 	Last     *Exit // how it ended last; nil: it never did
+	Trial    bool  // the others do without it yet: it leaves them when it fails
 
-	due   time.Time     // to be started, while Pausing
+	due   time.Time     // to be started, while Pausing, or killed, while Leaving; zero: never
 	pause time.Duration // before the last start
 }
 
@@ -95,7 +99,7 @@ func (g *Group) startWorkers(now time.Time) (do []Effect) {
 		return nil
 	}
 	for i := range g.Members {
-		if m := &g.Members[i]; m.Kind == Server && !m.Up {
+		if m := &g.Members[i]; m.Kind == Server && !m.Up && m.Phase != Left && !m.Trial {
 			return nil
 		}
 	}
@@ -116,9 +120,13 @@ func (g *Group) start(now time.Time, i int) Effect {
 // Ended says that a process has ended, or could not be started.
 func (g *Group) Ended(now time.Time, i int, x Exit) []Effect {
 	m := &g.Members[i]
+	leaves := m.Phase == Leaving
 	m.Phase, m.Up, m.Last = Ended, false, &x
 	if g.outcome != nil {
 		return nil
+	}
+	if leaves {
+		return g.gone(now, i)
 	}
 	v, over := judge(m.Kind, x), g.first() >= 0 && i != g.first() && g.finished(g.first())
 	if over && v != done {
@@ -129,6 +137,9 @@ func (g *Group) Ended(now time.Time, i int, x Exit) []Effect {
 		return g.workerDone(now, i)
 	case over && v == fails:
 		return g.end(now, Outcome{Failed: -1})
+	case m.Trial && (v == fails || m.Restarts >= g.Restarts):
+		g.Say(i, fmt.Sprintf("%v: the others go on without it", x))
+		return g.gone(now, i)
 	case v == fails:
 		return g.end(now, Outcome{Failed: i, Why: x.String()})
 	case m.Restarts >= g.Restarts && m.Optional && i != g.first():
@@ -170,7 +181,7 @@ func (g *Group) finished(i int) bool {
 func (g *Group) workerDone(now time.Time, i int) []Effect {
 	left := false
 	for k := range g.Members {
-		left = left || g.Members[k].Kind == Worker && g.Members[k].Phase != Ended
+		left = left || g.Members[k].Kind == Worker && !g.Members[k].over()
 	}
 	if !left {
 		return g.end(now, Outcome{Failed: -1})
@@ -198,7 +209,7 @@ func (g *Group) Kill(now time.Time) []Effect {
 
 func (g *Group) killAll() (do []Effect) {
 	for i := range g.Members {
-		if p := g.Members[i].Phase; p == Running || p == Ending {
+		if p := g.Members[i].Phase; p == Running || p == Leaving || p == Ending {
 			do = append(do, Effect{Kill, i})
 		}
 	}
@@ -210,7 +221,7 @@ func (g *Group) end(now time.Time, o Outcome) (do []Effect) {
 	g.outcome, g.deadline = &o, now.Add(grace)
 	for i := range g.Members {
 		switch m := &g.Members[i]; m.Phase {
-		case Running:
+		case Running, Leaving:
 			m.Phase = Ending
 			do = append(do, Effect{Terminate, i})
 		case Waiting, Pausing:
@@ -224,7 +235,8 @@ func (g *Group) end(now time.Time, o Outcome) (do []Effect) {
 func (g *Group) Next() time.Time {
 	next := g.deadline
 	for i := range g.Members {
-		if m := &g.Members[i]; m.Phase == Pausing && (next.IsZero() || m.due.Before(next)) {
+		m := &g.Members[i]
+		if (m.Phase == Pausing || m.Phase == Leaving && !m.due.IsZero()) && (next.IsZero() || m.due.Before(next)) {
 			next = m.due
 		}
 	}
@@ -242,8 +254,13 @@ func (g *Group) Time(now time.Time) (do []Effect) {
 		return g.killAll()
 	}
 	for i := range g.Members {
-		if m := &g.Members[i]; m.Phase == Pausing && !now.Before(m.due) {
+		switch m := &g.Members[i]; {
+		case now.Before(m.due):
+		case m.Phase == Pausing:
 			do = append(do, g.start(now, i))
+		case m.Phase == Leaving && !m.due.IsZero():
+			m.due = time.Time{}
+			do = append(do, Effect{Kill, i})
 		}
 	}
 	return do
@@ -252,7 +269,7 @@ func (g *Group) Time(now time.Time) (do []Effect) {
 // Outcome is how it all ended; nil while a process runs, or is going to.
 func (g *Group) Outcome() *Outcome {
 	for i := range g.Members {
-		if g.Members[i].Phase != Ended {
+		if !g.Members[i].over() {
 			return nil
 		}
 	}

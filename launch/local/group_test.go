@@ -126,6 +126,74 @@ var transcripts = map[string]struct {
 		2s     kill          -> kill s0, kill w0
 		2s     end s0 kill   ->
 		2s     end w0 kill   -> over: interrupted`},
+	"a server joins, and one leaves": {"ssw", 3, `
+		0s     begin         -> start s0, start s1
+		0s     up s0         ->
+		0s     up s1         -> start w0
+		1s     trial s2      -> start s2
+		1.1s   end s2 kill   -> s2 was killed by a signal: kill after 100ms, starts again in 100ms (restart 1 of at most 3), next 1.2s
+		1.2s   time          -> start s2
+		1.3s   up s2         ->
+		2s     keep s2       ->
+		2s     leave s0      -> ask s0, next 7s
+		2s     leave s0      -> next 7s
+		3s     end s0 0      ->
+		4s     end s2 kill   -> s2 was killed by a signal: kill after 2.8s, starts again in 200ms (restart 2 of at most 3), next 4.2s
+		4.2s   time          -> start s2
+		5s     join s0       -> start s0
+		6s     end w0 0      -> stop s0, stop s1, stop s2, next 11s
+		6s     end s0 0      -> next 11s
+		6s     end s1 0      -> next 11s
+		6s     end s2 0      -> next 11s, over`},
+	"one on trial fails": {"sw", 1, `
+		0s     begin         -> start s0
+		0s     up s0         -> start w0
+		1s     trial s1      -> start s1
+		2s     end s1 1      -> s1 ended with status 1: the others go on without it
+		3s     trial s1      -> start s1
+		4s     end s1 kill   -> s1 was killed by a signal: kill after 1s, starts again in 100ms (restart 1 of at most 1), next 4.1s
+		4.1s   time          -> start s1
+		4.2s   end s1 kill   -> s1 was killed by a signal: kill: the others go on without it
+		5s     keep s1       -> stop s0, stop w0, next 10s
+		6s     end s0 0      -> next 10s
+		6s     end w0 0      -> next 10s, over: s1 was killed by a signal: kill`},
+	"a server does not leave": {"sw", 1, `
+		0s     begin         -> start s0
+		0s     up s0         -> start w0
+		1s     join s1       -> start s1
+		2s     leave s1      -> ask s1, next 7s
+		7s     time          -> kill s1
+		7s     end s1 kill   ->
+		8s     trial s1      -> start s1
+		8s     end s1 kill   -> s1 was killed by a signal: kill after 0s, starts again in 100ms (restart 1 of at most 1), next 8.1s
+		8s     leave s1      ->
+		9s     stop          -> stop s0, stop w0, next 14s`},
+	"workers come and go": {"soo", 3, `
+		0s     begin         -> start s0
+		0s     up s0         -> start o0, start o1
+		1s     leave o1      -> ask o1
+		1m     trial s1      -> start s1
+		1m     join o2       -> start o2
+		2m     end o1 kill   ->
+		3m     keep o1       ->
+		3m     join o1       -> start o1
+		4m     leave o1      -> ask o1
+		4m     leave o2      -> ask o2
+		5m     end o1 0      ->
+		6m     end o0 0      -> next 6m30s
+		6m1s   end o2 0      -> stop s0, stop s1, next 6m6s
+		6m2s   end s0 0      -> next 6m6s
+		6m2s   end s1 0      -> next 6m6s, over`},
+	"asked to leave when all end": {"soo", 3, `
+		0s     begin         -> start s0
+		0s     up s0         -> start o0, start o1
+		1s     leave o1      -> ask o1
+		2s     stop          -> stop s0, stop o0, stop o1, next 7s
+		2s     join o2       -> next 7s
+		3s     end o1 0      -> next 7s
+		3s     end o0 130    -> next 7s
+		7s     time          -> kill s0
+		7s     end s0 kill   -> over: interrupted`},
 }
 
 func TestTranscripts(t *testing.T) {
@@ -155,19 +223,24 @@ func newPlay(kinds string, restarts int) *play {
 	var all []Process
 	count := map[rune]int{}
 	for _, k := range kinds {
-		one := Process{Name: fmt.Sprintf("%c%d", k, count[k]), Kind: Worker, Optional: k == 'o'}
-		if count[k]++; k == 's' {
-			one.Kind, one.Ready = Server, "up"
-		}
-		all = append(all, one)
+		all = append(all, processCalled(fmt.Sprintf("%c%d", k, count[k])))
+		count[k]++
 	}
 	p.Group = NewGroup(all, restarts, func(i int, text string) {
 		if i >= 0 {
-			text = all[i].Name + " " + text
+			text = p.Members[i].Name + " " + text
 		}
 		p.said = append(p.said, text)
 	})
 	return p
+}
+
+// processCalled is a process of the kind that its name begins with.
+func processCalled(name string) Process {
+	if name[0] == 's' {
+		return Process{Name: name, Kind: Server, Ready: "up"}
+	}
+	return Process{Name: name, Kind: Worker, Optional: name[0] == 'o'}
 }
 
 // line makes an event happen, and says what the group answers.
@@ -197,6 +270,12 @@ func (p *play) line(t *testing.T, event string) string {
 		do = p.Stop(now)
 	case "kill":
 		do = p.Kill(now)
+	case "join", "trial":
+		_, do = p.Join(now, processCalled(words[2]), words[1] == "trial")
+	case "keep":
+		do = p.Keep(now, i)
+	case "leave":
+		do = p.Leave(now, i)
 	case "end":
 		x := Exit{Code: -1}
 		switch _, err := fmt.Sscan(words[3], &x.Code); {
@@ -214,7 +293,7 @@ func (p *play) line(t *testing.T, event string) string {
 func (p *play) answers(do []Effect) []string {
 	all := p.said
 	for _, e := range do {
-		all = append(all, []string{"start", "stop", "kill"}[e.Action]+" "+p.Members[e.Process].Name)
+		all = append(all, []string{"start", "ask", "stop", "kill"}[e.Action]+" "+p.Members[e.Process].Name)
 	}
 	if next := p.Next(); !next.IsZero() {
 		all = append(all, fmt.Sprintf("next %v", next.Sub(p.begin)))
@@ -247,7 +326,7 @@ func TestPauses(t *testing.T) {
 }
 
 // TestAnyHistory: whatever happens in whatever order, a group starts nothing that runs, tells nothing to end that does not run, starts no
-// process more often than it may, and comes to its end when it is asked to, with nothing left running.
+// process more often than it may since it has joined, and comes to its end when it is asked to, with nothing left running.
 func TestAnyHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kinds := rapid.SampledFrom([]string{"w", "sw", "ssww", "swww", "sss"}).Draw(t, "processes")
@@ -327,6 +406,22 @@ func (h *history) apply(do []Effect) {
 	}
 }
 
+// join has a process join that has left, or a new one.
+func (h *history) join() {
+	name := fmt.Sprintf("%s%d", rapid.SampledFrom([]string{"s", "w"}).Draw(h.T, "kind"), len(h.Members))
+	for _, m := range h.Members {
+		if m.Phase == Left {
+			name = m.Name
+		}
+	}
+	if i := len(h.Members); i == len(h.alive) && name[1:] == fmt.Sprint(i) {
+		return
+	}
+	i, do := h.Join(h.now, processCalled(name), rapid.Bool().Draw(h.T, "trial"))
+	h.runs[i] = 0
+	h.apply(do)
+}
+
 func (h *history) step() {
 	h.now = h.now.Add(time.Duration(rapid.IntRange(0, 20000).Draw(h.T, "ms")) * time.Millisecond)
 	alive := h.running()
@@ -335,7 +430,13 @@ func (h *history) step() {
 		return
 	}
 	i := rapid.SampledFrom(alive).Draw(h.T, "process")
-	switch rapid.IntRange(0, 5).Draw(h.T, "what") {
+	switch rapid.IntRange(0, 8).Draw(h.T, "what") {
+	case 6:
+		h.apply(h.Leave(h.now, i))
+	case 7:
+		h.apply(h.Keep(h.now, i))
+	case 8:
+		h.join()
 	case 0, 1:
 		h.apply(h.Up(h.now, i))
 	case 2:

@@ -6,6 +6,8 @@
 //
 //	launch.json    what runs, how often it was started again, how it ended (Record); always whole
 //	launch.lock    the id of the supervisor, which holds a lock on it as long as it lives
+//	order.json     what the launch is asked for while it runs (Ask): other numbers of processes
+//	order.lock     the id of the process that asks, which holds a lock on it as long as it lives
 //	NAME.log       the output of a process, with a line for each start and end, over all restarts
 //
 // It knows nothing of training: which processes there are, and what they are told, is said by who launches.

@@ -45,11 +45,20 @@ type Record struct {
 	Progress  string    `json:"progress"` // the file of the job's progress, as JSON lines
 	Pid       int       `json:"pid"`      // of the supervisor
 	Born      uint64    `json:"born"`     // see Status
+	Given     Counts    `json:"given"`    // how many processes it was told to have
+	Now       Counts    `json:"now"`      // how many it has
 	State     State     `json:"state"`
 	Error     string    `json:"error,omitempty"` // why it failed
 	Began     time.Time `json:"began"`
 	Ended     time.Time `json:"ended,omitzero"`
+	Order     *Answer   `json:"order,omitempty"` // the last one that was given
 	Processes []Status  `json:"processes"`
+}
+
+// Counts is how many processes there are of each kind.
+type Counts struct {
+	Servers int `json:"servers"`
+	Workers int `json:"workers"`
 }
 
 // Status is how a process is doing.
@@ -78,7 +87,7 @@ func Open(dir string) (*Record, error) {
 	if err != nil || r.State != Going {
 		return r, err
 	}
-	if _, alive, err := holder(dir); alive || err != nil {
+	if _, alive, err := holder(dir, lockFile); alive || err != nil {
 		return r, nil
 	}
 	if r, err = read(dir); err == nil && r.State == Going { // it had not ended meanwhile
@@ -152,7 +161,17 @@ func Claim(dir string) (release func(), err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o666)
+	release, err = claim(dir, lockFile)
+	if errors.Is(err, filelock.ErrHeld) {
+		pid, _, _ := holder(dir, lockFile)
+		err = &BusyError{dir, pid}
+	}
+	return release, err
+}
+
+// claim locks a file of a folder, and writes the number of this process into it.
+func claim(dir, name string) (release func(), err error) {
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err
 	}
@@ -162,13 +181,8 @@ func Claim(dir string) (release func(), err error) {
 		}
 		time.Sleep(claimPause)
 	}
-	switch {
-	case errors.Is(err, filelock.ErrHeld):
-		f.Close()
-		pid, _, _ := holder(dir)
-		return nil, &BusyError{dir, pid}
-	case errors.Is(err, filelock.ErrNoLocks):
-		err = nil // then nobody can tell who launches where
+	if errors.Is(err, filelock.ErrNoLocks) {
+		err = nil // then nobody can tell who has it
 	}
 	if err == nil {
 		err = f.Truncate(0)
@@ -178,14 +192,14 @@ func Claim(dir string) (release func(), err error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, lockFile), err)
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, name), err)
 	}
 	return func() { f.Close() }, nil
 }
 
-// holder is the supervisor that holds the folder, and whether there is one; an error says that nobody can tell.
-func holder(dir string) (pid int, alive bool, err error) {
-	f, err := os.Open(filepath.Join(dir, lockFile))
+// holder is the process that has claimed a file of the folder, and whether there is one; an error says that nobody can tell.
+func holder(dir, name string) (pid int, alive bool, err error) {
+	f, err := os.Open(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, false, nil
 	}

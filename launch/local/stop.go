@@ -21,7 +21,7 @@ func Stop(ctx context.Context, dir string) error { return stop(ctx, dir, stopWai
 
 // stop is Stop; a supervisor is killed after the time.
 func stop(ctx context.Context, dir string, after time.Duration) error {
-	pid, alive, err := holder(dir)
+	pid, alive, err := holder(dir, lockFile)
 	if err != nil {
 		return fmt.Errorf("%s: nobody can tell whether the launch goes on: %w", filepath.Join(dir, lockFile), err)
 	}
@@ -55,7 +55,7 @@ func stopSupervisor(ctx context.Context, dir string, pid int, after time.Duratio
 	}
 	end := time.Now().Add(after)
 	for {
-		if _, alive, err := holder(dir); err != nil || !alive {
+		if _, alive, err := holder(dir, lockFile); err != nil || !alive {
 			return err
 		}
 		if time.Now().After(end) {

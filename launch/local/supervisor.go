@@ -20,7 +20,10 @@ type Supervisor struct {
 	Restarts  int       // of each process, at most
 	Dir       string    // of logs and record, which the caller has claimed
 	Out, Err  io.Writer // of the processes that are shown; Err also gets what people have to know
-	Record    Record    // what is known before: On, Command, Folder, Progress
+	Record    Record    // what is known before: On, Command, Folder, Progress, Given
+	// Carry carries out an order, by Join, Up, Keep, Leave and Left; nil: there are none. It is called by a goroutine of its own, for one
+	// order at a time. ctx ends when the launch does, stands then or when the order is withdrawn. say tells how far it is.
+	Carry func(ctx, stands context.Context, o Order, say func(text string)) error
 
 	group    *Group
 	children []*child
@@ -28,6 +31,9 @@ type Supervisor struct {
 	events   chan event
 	failed   []string // last lines of the process that is to blame
 	stderr   shared   // Err
+	waits    []wait
+	asked    chan wait
+	over     chan struct{} // closed: nothing is done any more that is asked
 }
 
 // shared is a stream that several goroutines write lines to.
@@ -75,6 +81,7 @@ type event struct {
 // *Error if one failed for good. When kill is closed all processes end at once. No process is left when it returns.
 func (s *Supervisor) Run(ctx context.Context, kill <-chan struct{}) (err error) {
 	s.children, s.events = make([]*child, len(s.Processes)), make(chan event, 2*len(s.Processes))
+	s.asked, s.over = make(chan wait), make(chan struct{})
 	s.stderr.w = s.Err
 	s.group = NewGroup(s.Processes, s.Restarts, s.say)
 	defer s.closeLogs()
@@ -87,6 +94,7 @@ func (s *Supervisor) Run(ctx context.Context, kill <-chan struct{}) (err error) 
 		return err
 	}
 	s.apply(s.group.Begin(time.Now()))
+	end := s.takeOrders(ctx)
 	stop := ctx.Done()
 	for s.group.Outcome() == nil {
 		if len(s.events) == 0 { // else more is known soon
@@ -99,6 +107,8 @@ func (s *Supervisor) Run(ctx context.Context, kill <-chan struct{}) (err error) 
 		select {
 		case ev := <-s.events:
 			s.happened(ev)
+		case w := <-s.asked:
+			s.waits = append(s.waits, w)
 		case <-timer:
 			s.apply(s.group.Time(time.Now()))
 		case <-stop:
@@ -108,7 +118,9 @@ func (s *Supervisor) Run(ctx context.Context, kill <-chan struct{}) (err error) 
 			kill = nil
 			s.apply(s.group.Kill(time.Now()))
 		}
+		s.look()
 	}
+	end()
 	return s.end()
 }
 
@@ -139,6 +151,8 @@ func (s *Supervisor) apply(all []Effect) {
 		case do.Action == Start:
 			s.start(do.Process)
 		case ch == nil: // it could not be started
+		case do.Action == Leave:
+			ch.leave()
 		case do.Action == Terminate:
 			ch.stop()
 		case do.Action == Kill:
@@ -198,6 +212,7 @@ func (s *Supervisor) end() error {
 // record writes what there is to know now.
 func (s *Supervisor) record() error {
 	all := make([]Status, len(s.Processes))
+	s.Record.Now = s.group.counts()
 	for i := range all {
 		m := &s.group.Members[i]
 		all[i] = Status{Name: m.Name, Kind: m.Kind, Address: m.Address, Phase: m.Phase, Since: m.Since, Restarts: m.Restarts}
@@ -215,13 +230,18 @@ func (s *Supervisor) record() error {
 
 func (s *Supervisor) openLogs() error {
 	for i := range s.Processes {
-		f, err := os.OpenFile(filepath.Join(s.Dir, s.Processes[i].Name+LogEnding), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+		f, err := s.openLog(s.Processes[i].Name)
 		if err != nil {
 			return err
 		}
-		s.logs = append(s.logs, &logFile{file: f})
+		s.logs = append(s.logs, f)
 	}
 	return nil
+}
+
+func (s *Supervisor) openLog(process string) (*logFile, error) {
+	f, err := os.OpenFile(filepath.Join(s.Dir, process+LogEnding), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	return &logFile{file: f}, err
 }
 
 func (s *Supervisor) closeLogs() {

@@ -313,7 +313,7 @@ func TestStopOther(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if _, alive, err := holder(dir); !alive || err != nil {
+	if _, alive, err := holder(dir, lockFile); !alive || err != nil {
 		t.Errorf("the supervisor is gone: %v", err)
 	}
 }
