@@ -142,6 +142,16 @@ func (l *jobLog) end() uint64 {
 	return l.log.End()
 }
 
+// ended is why nothing more will be durable, nil if it will, or if the log was closed.
+func (l *jobLog) ended() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if errors.Is(l.err, journal.ErrClosed) {
+		return nil
+	}
+	return l.err
+}
+
 // due reports whether a copy of the log is to get a base at a position, which the caller begins then.
 func (l *jobLog) due(position uint64) bool {
 	l.mu.Lock()
@@ -271,7 +281,7 @@ func (l *jobLog) wait(w *waiting) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case l.replays.Load() || l.reached() >= w.position:
+	case l.replays.Load() && w.memory == nil || l.reached() >= w.position: // nobody hears what is said again
 		return false
 	case l.err != nil:
 		w.lose(l.err)
