@@ -243,6 +243,7 @@ func (c *copies) answered(b *standby) {
 	if b.asks, b.asked = false, time.Now(); b.lost {
 		c.giveUp(b)
 	}
+	c.news() // from now on somebody looks whether it is silent
 }
 
 // watch gives a standby up when its connection ends.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -11,9 +12,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"thole.example/blob"
 	"thole.example/budget"
 	"thole.example/internal/seeds"
+	"thole.example/matrix"
+	"thole.example/ps"
 	"thole.example/rpc"
+	"thole.example/rpc/tcp"
 	"thole.example/server"
 	"thole.example/ssp"
 )
@@ -102,9 +107,10 @@ func (h *holder) Copied(_ context.Context, claims []string) error {
 func newSuccession(t *testing.T, sc *scenario, f *farm) *succession {
 	s := &succession{t: t, sc: sc, farm: f, rng: rand.New(rand.NewPCG(sc.seed, 815))}
 	for i := range sc.servers {
-		p := &place{of: s, index: i, rng: rand.New(rand.NewPCG(sc.seed, uint64(i)))}
-		s.places = append(s.places, p)
+		s.places = append(s.places, &place{of: s, index: i, rng: rand.New(rand.NewPCG(sc.seed, uint64(i)))})
 		f.addrs, f.servers, f.listeners = append(f.addrs, ""), append(f.servers, nil), append(f.listeners, nil)
+	}
+	for i, p := range s.places {
 		p.hold(p.start(newLogDisk(sc.seed*2 + uint64(i))))
 		p.start(newLogDisk(sc.seed*2 + 1000 + uint64(i))).follow()
 	}
@@ -329,5 +335,92 @@ func TestStandbys(t *testing.T) {
 	t.Logf("%d standbys took over, %d servers came back from their own log", takeovers, returns)
 	if (takeovers == 0 || returns == 0) && set.Count > 1 {
 		t.Error("no standby took over, or no server came back from its log")
+	}
+}
+
+// TestCopyLarge: what comes over TCP lies in memory that is used again, and is in the copy as it was sent; whoever takes over has it.
+func TestCopyLarge(t *testing.T) {
+	standby := func(role server.Role) (*server.Server, *server.LogDir) {
+		logs, err := server.OpenLogDir(t.TempDir(), "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &server.Server{Funcs: table(t), Codecs: codecs, Bucket: &blob.Mem{}, Logs: logs, Role: role, Replicas: 2, LogBase: 4 << 20}, logs
+	}
+	role := make(named, 1)
+	first, old := standby(role)
+	net := tcp.Network{Log: slog.New(slog.DiscardHandler)}
+	l, err := net.Listen(t.Context(), "127.0.0.1:0", first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, logs := standby(role)
+	conn, err := net.Dial(t.Context(), l.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	copying, copied := second.NewCopying("standby"), make(chan error, 1)
+	go func() { copied <- copying.From(t.Context(), conn) }()
+	<-role
+	at := l.Addr()
+	p, err := ps.Dial(t.Context(), ps.Options{Network: net, Servers: []string{at}, Job: "j", Tasks: 1, Bound: ssp.ASP, Retry: 2 * time.Second, InFlight: 8,
+		Find: func(context.Context, int) (string, uint64, error) { return at, 0, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	m := matrix.Meta{Name: "w", Rows: 1, Cols: 1 << 16, DType: matrix.F64}
+	if err := p.Create(t.Context(), "", m); err != nil {
+		t.Fatal(err)
+	}
+	want := make([]float64, m.Cols)
+	push := func(n int) {
+		for step := range n {
+			delta := matrix.NewDense(m.DType, m.Rect())
+			cells := delta.Data.(*matrix.Dense[float64]).Val
+			for i := range cells {
+				cells[i] = float64(step*i%1000 + 1)
+				want[i] += cells[i]
+			}
+			if err := p.Push("w", delta); err != nil {
+				t.Fatal(err)
+			}
+			p.StartFlush(t.Context())
+		}
+	}
+	push(60)
+	if err := p.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+	if err := <-copied; !errors.Is(err, rpc.ErrLost) && !errors.Is(err, rpc.ErrClosed) {
+		t.Fatalf("the copy ends with %v", err)
+	}
+	if err := copying.Take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	other, err := net.Listen(t.Context(), "127.0.0.1:0", second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	at = other.Addr()
+	push(5)
+	got, err := p.Pull(t.Context(), []matrix.Lookup{{Matrix: "w"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got[0].Data.(*matrix.Dense[float64]).Val, want) {
+		t.Error("the standby has other values than were pushed")
+	}
+	if err := p.Leave(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []*server.LogDir{logs, old} { // nobody comes back to the one before
+		for names, err := of.List(); len(names) > 0; names, err = of.List() {
+			if time.Sleep(10 * time.Millisecond); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }

@@ -265,7 +265,7 @@ func (a *answer) send() {
 // hold has the answer sent when everything is durable that was appended so far. It reports false if that is so, or will never be, which
 // the answer says then: the caller sends it.
 func (l *jobLog) hold(a *answer) bool {
-	if l == nil {
+	if l.silent() {
 		return false
 	}
 	w := waiting{position: l.log.End(), answer: *a}
@@ -281,7 +281,7 @@ func (l *jobLog) wait(w *waiting) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case l.replays.Load() && w.memory == nil || l.reached() >= w.position: // nobody hears what is said again
+	case l.reached() >= w.position:
 		return false
 	case l.err != nil:
 		w.lose(l.err)

@@ -1,8 +1,11 @@
 package server_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,16 +14,17 @@ import (
 	"thole.example/optim"
 	"thole.example/ps"
 	"thole.example/psf"
+	"thole.example/rpc"
 	"thole.example/rpc/tcp"
 	"thole.example/server"
 	"thole.example/ssp"
 )
 
-// BenchmarkLog is pushes of 64 KiB with 4 or 16 of them under way to one server over TCP: without a log, with one, and with one that is not
-// synced; and the replay of what is logged.
+// BenchmarkLog is pushes of 64 KiB with 4 or 16 of them under way to one server over TCP: without a log, with one, with one that is not
+// synced, and with those and a standby that copies them; and the replay of what is logged.
 func BenchmarkLog(b *testing.B) {
 	for _, inFlight := range []int{4, 16} {
-		for _, how := range []string{"none", "synced", "unsynced"} {
+		for _, how := range []string{"none", "synced", "unsynced", "synced-copied", "unsynced-copied"} {
 			b.Run(fmt.Sprintf("%s/%d", how, inFlight), func(b *testing.B) { benchLog(b, how, inFlight) })
 		}
 	}
@@ -32,8 +36,13 @@ func benchLog(b *testing.B, how string, inFlight int) {
 		b.Fatal(err)
 	}
 	dir := b.TempDir()
+	synced, copies := strings.CutSuffix(how, "-copied")
+	role := make(named, 1)
 	start := func() (*server.Server, *server.LogDir) {
-		s := &server.Server{Funcs: funcs, Bucket: &blob.Mem{}, LogUnsynced: how == "unsynced"}
+		s := &server.Server{Funcs: funcs, Bucket: &blob.Mem{}, LogUnsynced: synced == "unsynced"}
+		if copies {
+			s.Role, s.Replicas = role, 2
+		}
 		if how == "none" {
 			return s, nil
 		}
@@ -54,6 +63,10 @@ func benchLog(b *testing.B, how string, inFlight int) {
 		b.Fatal(err)
 	}
 	defer l.Close()
+	if copies {
+		defer benchStandby(b, funcs, synced == "unsynced", net, l.Addr())()
+		<-role
+	}
 	p, err := ps.Dial(b.Context(), ps.Options{Network: net, Servers: []string{l.Addr()}, Job: "j", Tasks: 1, Bound: ssp.ASP, InFlight: inFlight})
 	if err != nil {
 		b.Fatal(err)
@@ -88,6 +101,50 @@ func benchLog(b *testing.B, how string, inFlight int) {
 		b.Fatal(err)
 	}
 	b.ReportMetric(float64(b.N)*float64(8*m.Cols)/1e6/took.Seconds(), "replay-MB/s")
+}
+
+// named is a role that is always held, and gets a token when the store is to name a standby.
+type named chan struct{}
+
+// Check implements server.Role.
+func (named) Check() error { return nil }
+
+// Epoch implements server.Role.
+func (named) Epoch() uint64 { return 1 }
+
+// Copied implements server.Role.
+func (n named) Copied(_ context.Context, claims []string) error {
+	if len(claims) > 0 {
+		n <- struct{}{}
+	}
+	return nil
+}
+
+// benchStandby starts a standby that copies the logs of the server at an address.
+func benchStandby(b *testing.B, funcs *psf.Table, unsynced bool, net rpc.Network, addr string) (stop func()) {
+	logs, err := server.OpenLogDir(b.TempDir(), "standby")
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := &server.Server{Funcs: funcs, Bucket: &blob.Mem{}, Logs: logs, LogUnsynced: unsynced}
+	conn, err := net.Dial(b.Context(), addr)
+	if err != nil {
+		b.Fatal(err)
+	}
+	c, over := s.NewCopying("standby"), make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = c.From(b.Context(), conn) // until the connection is closed
+	}()
+	return func() {
+		if err := conn.Close(); err != nil {
+			b.Error(err)
+		}
+		<-over
+		if err := errors.Join(c.Drop(), logs.Close()); err != nil {
+			b.Error(err)
+		}
+	}
 }
 
 // replayCopy replays a copy of the logs in a folder, and tells how long it takes.

@@ -167,9 +167,12 @@ type Ages struct {
 
 func (k *keyed[T]) setAges(keys []int64, ages Ages) {
 	a := k.age
+	if a == nil {
+		return
+	}
 	for i, key := range keys {
 		line, at, ok := k.index.find(uint64(key))
-		if a == nil || !ok {
+		if !ok {
 			continue
 		}
 		was := k.index.lines[line].Stamp(at)

@@ -6,10 +6,8 @@ type asideRows struct {
 	shift  int        // so many bits of its number say where it is among those that lie together
 	val    [][]byte   // that many copies each
 	places [][]uint32 // by row, as far as there are copies of some: the number of the copy
-	used   uint32
-	free   []uint32 // copies that are not needed any more
-	read   []uint32 // of those, what whoever reads them beside the owner has not given back yet
-	held   int      // bytes of all
+	used   uint32     // how many copies there are
+	held   int        // bytes of all
 }
 
 const (
@@ -24,25 +22,19 @@ func newAside(many, rows, size, more int) asideRows {
 	for a.stride<<(a.shift+1) <= copyBytes && 32<<a.shift < many {
 		a.shift++
 	}
-	a.val = make([][]byte, (rows+block)>>a.shift+1) // a block has a row twice at times
+	a.val = make([][]byte, rows>>a.shift+1)
 	a.places = make([][]uint32, rows/placeRows+1)
 	return a
 }
 
-// place is a place for a copy.
-func (a *asideRows) place() uint32 {
-	if n := len(a.free); n > 0 {
-		at := a.free[n-1]
-		a.free = a.free[:n-1]
-		return at
-	}
-	at := a.used
-	a.used++
-	if some := &a.val[at>>a.shift]; *some == nil {
+// next is the memory of the next copy.
+func (a *asideRows) next() []byte {
+	if some := &a.val[a.used>>a.shift]; *some == nil {
 		*some = make([]byte, a.stride<<a.shift)
 		a.held += len(*some)
 	}
-	return at
+	a.used++
+	return a.bytes(a.used - 1)
 }
 
 // bytes is the memory of a copy.
@@ -64,8 +56,5 @@ func (a *asideRows) point(row, at uint32) {
 func (a *asideRows) of(row uint32) uint32 { return a.places[row/placeRows][row%placeRows] }
 
 func (a *asideRows) size() int64 {
-	return int64(a.held + 24*(len(a.val)+len(a.places)) + 4*cap(a.free))
+	return int64(a.held + 24*(len(a.val)+len(a.places)))
 }
-
-// back has copies be used again that were read beside the owner, who calls it while nothing is read.
-func (a *asideRows) back() { a.free, a.read = append(a.free, a.read...), a.read[:0] }

@@ -161,30 +161,48 @@ func (m *keyedMark[T]) copyOut(dst []byte, stamps []int64, all []listed, owner b
 	return k.failed()
 }
 
-// copyBlock takes the rows of a block, copies them, and says that they are taken. Each is done with all rows before the next: an
-// atomic operation waits for what was read before.
+// copyBlock copies the rows of a block, and says that they are taken. Each is done with all rows before the next, as in copy.
 func (m *keyedMark[T]) copyBlock(dst []T, as []int64, some []listed, rows []uint32) error {
-	var near [block]bool // those that are where they ever were
+	var was [block]uint64
+	slab := m.k.slab
+	m.turn.Lock()
+	defer m.turn.Unlock()
+	for i, row := range rows {
+		was[i] = m.rows.of(row)
+	}
+	if at := slices.Index(was[:len(rows)], taken); at >= 0 {
+		return readBefore(some[at].key)
+	}
+	if slab.packed == nil && m.past == nil && !slices.Contains(was[:len(rows)], aside) {
+		for _, row := range rows {
+			slab.touch(row, false)
+		}
+		slab.gather(wire.View(dst[:len(rows)*slab.width]), rows, 0, slab.width)
+	} else {
+		m.copyEach(dst, as, rows, &was)
+	}
+	for _, row := range rows {
+		m.rows.become(row, taken)
+	}
+	return nil
+}
+
+// copyEach copies rows one by one, wherever they are, each with the step that it is as of.
+func (m *keyedMark[T]) copyEach(dst []T, as []int64, rows []uint32, was *[block]uint64) {
 	slab := m.k.slab
 	for i, row := range rows {
-		if near[i] = m.taking.move(row, waits, busy); near[i] {
-			slab.touch(row, false)
-		} else if m.taking.of(row) == taken {
-			m.release(rows[:i], near[:], waits)
-			return readBefore(some[i].key)
-		}
-	}
-	for i, row := range rows {
-		from := slab.bytesOf(row)
-		if !near[i] {
+		var from []byte
+		if was[i] == aside {
 			from = m.copies.bytes(m.copies.of(row))
-		}
-		switch {
-		case m.past == nil:
-		case near[i]:
-			as[i] = m.stepOf(m.k.lazy.stamps[row])
-		default:
-			as[i] = m.stepOf(wire.Little.Uint16(from[slab.size:]))
+			if m.past != nil {
+				as[i] = m.stepOf(wire.Little.Uint16(from[slab.size:]))
+			}
+		} else {
+			slab.touch(row, false)
+			from = slab.bytesOf(row)
+			if m.past != nil {
+				as[i] = m.stepOf(m.k.lazy.stamps[row])
+			}
 		}
 		into := dst[i*slab.width:][:slab.width]
 		if slab.packed != nil {
@@ -192,18 +210,5 @@ func (m *keyedMark[T]) copyBlock(dst []T, as []int64, some []listed, rows []uint
 			continue
 		}
 		copy(wire.View(into), from[:slab.size])
-	}
-	m.release(rows, near[:], taken)
-	return nil
-}
-
-// release ends what is busy.
-func (m *keyedMark[T]) release(rows []uint32, near []bool, to uint64) {
-	for i, row := range rows {
-		if near[i] {
-			m.taking.move(row, busy, to)
-		} else if to == taken && m.taking.move(row, aside, taken) {
-			m.copies.read = append(m.copies.read, m.copies.of(row))
-		}
 	}
 }

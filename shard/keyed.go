@@ -22,6 +22,7 @@ type keyed[T number] struct {
 	init    *fill
 	valued  bool // row 0 of the slab is not all zero: the values of columns that are not there
 	marks   []*keyedMark[T]
+	noted   bits     // rows that now has as changed and all marks have as they were; nil: there are none of both
 	now     *period  // what remembers changes; nil: nothing does
 	age     *aging   // nil: columns neither expire nor are evicted
 	life    *life    // nil: all columns are kept
@@ -260,6 +261,7 @@ func (k *keyed[T]) missing(keys []int64) (n int) {
 
 func (k *keyed[T]) bytes() int64 {
 	n := k.index.bytes() + k.slab.bytes() + k.fold.bytes() + k.age.bytes() + k.buckets.bytes()
+	n += int64(8 * cap(k.noted))
 	for _, m := range k.marks {
 		n += m.bytes()
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	mathbits "math/bits"
 	"slices"
+	"sync"
 
 	"thole.example/kernel"
 	"thole.example/matrix"
@@ -15,15 +16,17 @@ import (
 // keyedMark is a sparse partition as it was. A row that changes later is copied before, unless it has been read; a column
 // that is removed is remembered. While there are marks no row is used for another column.
 type keyedMark[T number] struct {
-	k      *keyed[T]
-	limit  uint32  // rows from here on are younger
-	since  *period // nil: all rows are read
-	taking taking  // of rows
+	k     *keyed[T]
+	limit uint32  // rows from here on are younger
+	since *period // nil: all rows are read
+	past  *Past   // that columns are behind in; nil: they never are
+
+	turn   sync.Mutex // of the owner and of who reads beside it, for some rows at a time: what became of rows, and copies
+	rows   became
 	copies asideRows
-	mine   []copied         // those that are being made
+
 	stamps map[uint32]uint8 // what those of rows were whose stamps have changed
 	reused map[uint32]bool  // rows of columns that were removed, which others have now
-	past   *Past            // that columns are behind in; nil: they never are
 	room   []T              // of one that is brought up to date
 	gone   map[uint64]uint32
 	unread []uint64 // the removed keys that were not listed, by hash once they are sorted
@@ -33,15 +36,9 @@ type keyedMark[T number] struct {
 	asked  int    // of a partial mark: about how many of them are read
 }
 
-// copied is a row, the place of its copy, and whether the mark reads the row there.
-type copied struct {
-	row, at uint32
-	told    bool
-}
-
 func (k *keyed[T]) mark(since *period) mark {
 	m := &keyedMark[T]{
-		k: k, limit: k.slab.used, since: since, taking: newTaking(int(k.slab.used)), gone: map[uint64]uint32{}, keys: k.index.keys,
+		k: k, limit: k.slab.used, since: since, rows: newBecame(int(k.slab.used)), gone: map[uint64]uint32{}, keys: k.index.keys,
 		stamps: map[uint32]uint8{}, reused: map[uint32]bool{},
 	}
 	many := int(m.limit)
@@ -57,16 +54,37 @@ func (k *keyed[T]) mark(since *period) mark {
 	}
 	m.copies = newAside(many, int(m.limit), k.slab.size, more)
 	k.marks = append(k.marks, m)
+	k.note()
 	return m
 }
 
-// keep remembers that rows are about to change, and has the marks copy them.
+// note has all rows be looked at again when they change next, if anything looks at them.
+func (k *keyed[T]) note() {
+	if k.now == nil && len(k.marks) == 0 {
+		k.noted = nil
+		return
+	}
+	clear(k.noted)
+	k.noted.reach(int(k.slab.used))
+	k.noted.set(0) // which does not matter
+}
+
+// keep remembers that rows of at most a block are about to change, and has the marks copy them. Most rows that change often have been
+// looked at before: of these one bit tells.
 func (k *keyed[T]) keep(rows []uint32) {
+	if k.noted == nil {
+		return
+	}
+	var room [block]uint32
+	some := k.noted.take(&room, rows)
+	if len(some) == 0 {
+		return
+	}
 	if k.now != nil {
-		k.now.change(rows)
+		k.now.changed.add(some)
 	}
 	for _, m := range k.marks {
-		m.copy(rows...)
+		m.copy(some)
 	}
 }
 
@@ -82,7 +100,7 @@ func (k *keyed[T]) forget(key uint64, row uint32) {
 		if line, at, ok := k.index.find(key); ok && k.age != nil {
 			m.date(row, k.index.lines[line].Stamp(at))
 		}
-		m.copy(row)
+		m.copy([]uint32{row})
 		m.gone[key] = row
 		if k.index.spread.Point(kernel.Hash(key)) >= m.next {
 			m.unread, m.sorted = append(m.unread, key), false
@@ -109,36 +127,38 @@ func (m *keyedMark[T]) reuse(row uint32) {
 
 // date remembers the stamp of a column, which is about to change.
 func (m *keyedMark[T]) date(row uint32, stamp uint8) {
-	if _, known := m.stamps[row]; !known && m.has(row) && m.taking.of(row) != taken {
+	if _, known := m.stamps[row]; known || !m.has(row) {
+		return
+	}
+	m.turn.Lock()
+	defer m.turn.Unlock()
+	if m.rows.of(row) != taken {
 		m.stamps[row] = stamp
 	}
 }
 
-// copy copies those of the rows aside that have not been read, before they change. All copies are made before the first one is told
-// of: an atomic operation waits for all that was written before.
-func (m *keyedMark[T]) copy(rows ...uint32) {
-	m.mine = m.mine[:0]
+// copy copies those of at most a block of rows aside that have not been read, before they change. None comes twice. Each is done with
+// all rows before the next, so that the processor fetches what is needed of them all at once.
+func (m *keyedMark[T]) copy(rows []uint32) {
+	var room [block]uint32
+	mine := room[:0]
+	m.turn.Lock()
+	defer m.turn.Unlock()
 	for _, row := range rows {
-		if !m.wants(row) || !m.taking.open(row) {
-			continue
+		if m.wants(row) && m.rows.of(row) == waits {
+			mine = append(mine, row)
 		}
+	}
+	for i, row := range mine {
+		m.rows.become(row, aside)
+		m.copies.point(row, m.copies.used+uint32(i))
+	}
+	for _, row := range mine {
 		m.k.slab.touch(row, false)
-		at := m.copies.place()
-		into := m.copies.bytes(at)
+		into := m.copies.next()
 		copy(into, m.k.slab.bytesOf(row))
 		if m.past != nil {
 			wire.Little.PutUint16(into[m.k.slab.size:], m.k.lazy.stamps[row])
-		}
-		m.copies.point(row, at)
-		m.mine = append(m.mine, copied{row: row, at: at})
-	}
-	for i := range m.mine {
-		m.mine[i].told = m.taking.put(m.mine[i].row)
-	}
-	for _, c := range m.mine { // a row may be there many times, and is read where its last copy is
-		told := func(o copied) bool { return o.row == c.row && o.told }
-		if m.copies.of(c.row) != c.at || !c.told && !slices.ContainsFunc(m.mine, told) {
-			m.copies.free = append(m.copies.free, c.at)
 		}
 	}
 }
@@ -162,7 +182,6 @@ func (m *keyedMark[T]) list(n int) []int64 {
 
 // collect adds what list gives, in no order. It is nil at the end.
 func (m *keyedMark[T]) collect(some []listed, n int) []listed {
-	m.copies.back()
 	x, look, partial := m.k.index, n, m.since != nil
 	if partial {
 		look = max(n, min(scanKeys, int(float64(n)*float64(m.keys)/float64(max(m.asked, 1)))))
@@ -232,36 +251,43 @@ func (m *keyedMark[T]) each(keys []int64, n int, of ofColumns, f func(i int, was
 	w := walk{finder: k.slab.finder(0, n)}
 	for k.begin(&w, keys, makeNone); k.next(&w); {
 		k.slab.need(nil, false)
-		for j, row := range w.rows() {
-			i := w.at + j
-			if row == 0 || !m.has(row) {
-				row = m.gone[uint64(keys[i])]
-			}
-			if row == 0 {
-				return fmt.Errorf("column %d was not there at the mark", keys[i])
-			}
-			if m.taking.of(row) == taken {
-				return readBefore(uint64(keys[i]))
-			}
-			if of.ages != nil {
-				of.ages[i] = m.stampOf(keys[i], row)
-			}
-			bytes, as := m.bytesOf(row)
-			was := k.slab.values(bytes, all)
-			switch {
-			case of.as != nil:
-				of.as[i] = as
-			case as != m.now():
-				was = m.settled(was, n, as)
-			}
-			f(i, was)
-			if m.taking.of(row) == aside {
-				m.copies.free = append(m.copies.free, m.copies.of(row))
-			}
-			m.taking.move(row, m.taking.of(row), taken)
+		if err := m.eachOf(&w, keys, n, all, of, f); err != nil {
+			return err
 		}
 	}
 	return k.failed()
+}
+
+// eachOf is each for a block of the walk. Of rows that are brought up to date all values are needed.
+func (m *keyedMark[T]) eachOf(w *walk, keys []int64, n, all int, of ofColumns, f func(i int, was []T)) error {
+	m.turn.Lock()
+	defer m.turn.Unlock()
+	for j, row := range w.rows() {
+		i := w.at + j
+		if row == 0 || !m.has(row) {
+			row = m.gone[uint64(keys[i])]
+		}
+		if row == 0 {
+			return fmt.Errorf("column %d was not there at the mark", keys[i])
+		}
+		if m.rows.of(row) == taken {
+			return readBefore(uint64(keys[i]))
+		}
+		if of.ages != nil {
+			of.ages[i] = m.stampOf(keys[i], row)
+		}
+		bytes, as := m.bytesOf(row)
+		was := m.k.slab.values(bytes, all)
+		switch {
+		case of.as != nil:
+			of.as[i] = as
+		case as != m.now():
+			was = m.settled(was, n, as)
+		}
+		f(i, was)
+		m.rows.become(row, taken)
+	}
+	return nil
 }
 
 func readBefore(key uint64) error {
@@ -271,7 +297,7 @@ func readBefore(key uint64) error {
 // bytesOf is a row as it was that is not taken, where the owner has copied it to or where it still is, and the step that it is as of.
 func (m *keyedMark[T]) bytesOf(row uint32) (was []byte, as int64) {
 	size := m.k.slab.size
-	if m.taking.of(row) == aside {
+	if m.rows.of(row) == aside {
 		was = m.copies.bytes(m.copies.of(row))
 		if m.past != nil {
 			as = m.stepOf(wire.Little.Uint16(was[size:]))
@@ -335,11 +361,14 @@ func (m *keyedMark[T]) readRect([]byte, matrix.Rect, int) error {
 
 func (m *keyedMark[T]) bytes() int64 {
 	const perGone, perStamp = 48, 16 // about, in the maps
-	kept := int64(8*(len(m.taking)+cap(m.unread)+cap(m.mine))) + m.copies.size()
+	kept := int64(8*(len(m.rows)+cap(m.unread))) + m.copies.size()
 	return kept + int64(perGone*len(m.gone)+perStamp*(len(m.stamps)+len(m.reused)))
 }
 
 func (m *keyedMark[T]) close() {
 	m.k.marks = slices.DeleteFunc(m.k.marks, func(o *keyedMark[T]) bool { return o == m })
+	if len(m.k.marks) == 0 && m.k.now == nil {
+		m.k.note()
+	}
 	*m = keyedMark[T]{k: m.k, next: allPoints}
 }

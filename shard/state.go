@@ -203,11 +203,18 @@ func (k *keyed[T]) restore(rows matrix.Range, keys []int64, values []byte, stamp
 		if part && stamps == nil {
 			k.settle(w.rows())
 		}
-		for j, row := range w.rows() {
-			if k.lazy != nil {
+		if k.lazy != nil {
+			for j, row := range w.rows() {
 				k.lazy.restored(row, w.at+j, stamps)
 			}
-			into, column := k.slab.open(row), val[(w.at+j)*slots*high:]
+		}
+		some := val[w.at*slots*high:][:len(w.rows())*slots*high]
+		if n == high && !part {
+			k.slab.scatter(some, w.rows(), 0, k.slab.width)
+			continue
+		}
+		for j, row := range w.rows() {
+			into, column := k.slab.open(row), some[j*slots*high:]
 			for slot := range slots {
 				copy(into[slot*k.rows+to:][:n], column[slot*high+from:])
 			}

@@ -5,13 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// taking is how far a mark is with each of its rows, or chunks of cells. The owner of the shard changes them and one other reads them
+// taking is how far a mark is with each of its chunks of cells. The owner of the shard changes them and one other reads them
 // at the same time: whoever comes first to one that waits has it. The reader makes it busy while it reads, and the owner sees to a
 // copy before it changes anything, for which it waits until what is busy is not. Both do so by atomic operations alone, which also
 // order what they do with the values.
 type taking []atomic.Uint64
 
-// What becomes of a row. It waits until it is either copied aside by the owner or read, and in the end it is read.
+// What becomes of a chunk, or of a row. It waits until it is either copied aside by the owner or read, and in the end it is read.
 const (
 	waits uint64 = iota
 	busy
@@ -61,3 +61,14 @@ func (t taking) open(i uint32) bool {
 		}
 	}
 }
+
+// became is what became of the rows of a mark, for whoever has its turn: rows are small, and an atomic operation for each would take
+// longer than to copy it.
+type became []uint64
+
+func newBecame(n int) became { return make(became, n/32+1) }
+
+func (b became) of(row uint32) uint64 { return b[row/32] >> (row % 32 * 2) & 3 }
+
+// become is what a row is from then on: aside after it has waited, or taken after either.
+func (b became) become(row uint32, state uint64) { b[row/32] |= state << (row % 32 * 2) }

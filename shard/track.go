@@ -31,6 +31,25 @@ func (b bits) has(i uint32) bool { return int(i/64) < len(b) && b[i/64]>>(i%64)&
 
 func (b bits) set(i uint32) { b[i/64] |= 1 << (i % 64) }
 
+func (b bits) add(all []uint32) {
+	for _, i := range all {
+		b[i/64] |= 1 << (i % 64)
+	}
+}
+
+// take adds at most a block of numbers, and gives those that were not in the set, each once, in the room. It does not branch, so that
+// what it needs is fetched all at once.
+func (b bits) take(room *[block]uint32, all []uint32) []uint32 {
+	n := 0
+	for _, i := range all[:min(len(all), block)] {
+		word, bit := &b[i/64], i%64
+		room[n] = i
+		n += int(^*word >> bit & 1)
+		*word |= 1 << bit
+	}
+	return room[:n]
+}
+
 func (b bits) clear(i uint32) { b[i/64] &^= 1 << (i % 64) }
 
 // reach makes room for numbers below n, and some more.
@@ -46,14 +65,6 @@ func (b *bits) reach(n int) {
 func (p *period) reach(n int) {
 	p.changed.reach(n)
 	p.made.reach(n)
-}
-
-// change remembers rows that are about to change; row 0 does not matter.
-func (p *period) change(rows []uint32) {
-	changed := p.changed
-	for _, row := range rows {
-		changed[row/64] |= 1 << (row % 64)
-	}
 }
 
 // remove remembers a column that is about to be removed. One that was made since was not there when the period began.
@@ -179,6 +190,7 @@ func places(at matrix.Rect, lo, hi, n int64) iter.Seq[matrix.Rect] {
 func (k *keyed[T]) track(p *period) {
 	p.reach(int(k.slab.used))
 	k.now = p
+	k.note()
 }
 
 func (d *dense[T]) track(p *period) {

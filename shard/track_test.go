@@ -224,3 +224,33 @@ func TestTrackMemory(t *testing.T) {
 		t.Errorf("a mark of 10 columns copies %d bytes when all change", got)
 	}
 }
+
+// TestTrackAgain: what has changed before a moment is looked at again after it.
+func TestTrackAgain(t *testing.T) {
+	m := &matrix.Meta{Name: "m", Rows: 1, Cols: 100, DType: matrix.F64, Layout: matrix.RowSparse}
+	s, err := shard.New(m, m.Rect(), 0, &step)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	add := func(keys ...int64) {
+		t.Helper()
+		d := shard.Delta{Rows: m.Rect().Rows, Cols: m.Rect().Cols, Keys: keys, Values: wire.View(make([]float64, len(keys)))}
+		if err := s.Add(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(3, 5, 7)
+	for _, name := range []string{"a", "b"} {
+		s.Track(name)
+		add(5, 5)
+	}
+	mark, err := s.MarkSince("b", "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mark.Close()
+	if keys := mark.Keys(100); !slices.Equal(keys, []int64{5}) {
+		t.Errorf("columns %v have changed, want 5 alone", keys)
+	}
+}

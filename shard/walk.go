@@ -98,6 +98,9 @@ func (k *keyed[T]) insert(keys []int64, rows []uint32, missing int) error {
 	if k.now != nil {
 		k.now.reach(int(k.slab.used) + missing)
 	}
+	if k.noted != nil {
+		k.noted.reach(int(k.slab.used) + missing)
+	}
 	if k.lazy != nil {
 		if n := int(k.slab.used) + missing; n > len(k.lazy.stamps) {
 			if err := k.slab.move(func() error { return k.lazy.reserve(n) }); err != nil {

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash"
-	"hash/crc32"
 	"io"
 	"iter"
 
 	"thole.example/format"
+	"thole.example/kernel"
 	"thole.example/matrix"
 	"thole.example/wire"
 )
@@ -115,8 +115,8 @@ func (r *Reader) next(what string) (k kind, body []byte, off int64, err error) {
 		return 0, nil, 0, err
 	}
 	body = padded[:n]
-	sum := crc32.Update(crc32.Checksum(head[:4], castagnoli), castagnoli, head[8:])
-	if sum = crc32.Update(sum, castagnoli, body); sum != wire.Little.Uint32(head[4:]) {
+	sum := kernel.CRC32C(kernel.CRC32C(0, head[:4]), head[8:])
+	if sum = kernel.CRC32C(sum, body); sum != wire.Little.Uint32(head[4:]) {
 		return 0, nil, 0, at(begin, "frame with checksum %08x, want %08x", sum, wire.Little.Uint32(head[4:]))
 	}
 	for _, b := range padded[n:] {

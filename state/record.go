@@ -199,17 +199,18 @@ func (r *record) keys(c *wire.Cursor, none bool, last *int64) []int64 {
 	if len(ids) == 0 {
 		c.FailAt(begin, "no columns in a frame of columns")
 	}
+	before := kernel.Hash(uint64(*last))
 	for i, key := range ids {
-		first := none && i == 0
-		switch hash := kernel.Hash(uint64(key)); {
+		first, hash := none && i == 0, kernel.Hash(uint64(key))
+		switch {
 		case !r.p.At.Cols.Has(key):
 			c.FailAt(begin, "column %d, want one in %v", key, r.p.At.Cols)
 		case r.p.Bits > 0 && hash>>(64-r.p.Bits) != uint64(r.p.ID):
 			c.FailAt(begin, "column %d in partition %d by %d bits, where its hash %#x does not belong", key, r.p.ID, r.p.Bits, hash)
-		case !first && hash <= kernel.Hash(uint64(*last)):
+		case !first && hash <= before:
 			c.FailAt(begin, "column %d after column %d, want them in ascending order of their hashes", key, *last)
 		}
-		*last = key
+		*last, before = key, hash
 	}
 	return ids
 }

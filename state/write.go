@@ -6,16 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash"
-	"hash/crc32"
 	"io"
 
 	"thole.example/blockio"
+	"thole.example/kernel"
 	"thole.example/matrix"
 	"thole.example/wire"
 )
-
-// castagnoli is the polynomial of CRC32C, for which processors have an instruction.
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 const frameHead = 16
 
@@ -68,9 +65,9 @@ func (w *Writer) frame(k kind, body ...[]byte) error {
 	head := wire.AppendU32(nil, wire.Little, uint32(k))
 	head = wire.AppendU32(head, wire.Little, 0)
 	head = wire.AppendU64(head, wire.Little, uint64(size))
-	sum := crc32.Update(crc32.Checksum(head[:4], castagnoli), castagnoli, head[8:])
+	sum := kernel.CRC32C(kernel.CRC32C(0, head[:4]), head[8:])
 	for _, b := range body {
-		sum = crc32.Update(sum, castagnoli, b)
+		sum = kernel.CRC32C(sum, b)
 	}
 	wire.Little.PutUint32(head[4:], sum)
 	w.heads.Write(head)
