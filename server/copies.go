@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -17,7 +18,8 @@ import (
 // question after the other, and says with each what it has: that acknowledges it. What it does with it stands in copying.go.
 //
 //	a standby       asks from the last base of each log on, and nobody waits for it; segments that it has not read stay
-//	has nearly all  whatever waits for a log waits for the standby, too, from now on; the store of roles is asked to name it
+//	has nearly all  whatever waits for a log waits for the standby, too, from now on
+//	has the rest    of what was acknowledged before: the store of roles is asked to name it
 //	is named        may take the place over: it has whatever was acknowledged
 //	is silent       or gone: the store is asked not to name it any more, and when that is written nobody waits for it any more
 //
@@ -40,10 +42,23 @@ type copies struct {
 type standby struct {
 	claim  string
 	from   *rpc.Peer
-	asked  time.Time // the last time
-	asks   bool      // it waits for an answer
-	counts bool      // it has nearly all, and everybody waits for it
+	out    *outgoing
+	asked  time.Time          // the last time
+	asks   bool               // it waits for an answer
+	counts bool               // it has nearly all, and everybody waits for it
+	due    map[*jobLog]uint64 // what may have been acknowledged before it counted, and it has not
 	lost   bool
+}
+
+// whole reports whether it has whatever was acknowledged.
+func (b *standby) whole() bool { return b.counts && !b.lost && len(b.due) == 0 }
+
+// giveUp gives it up; what is read for it is closed when nobody reads. c is locked.
+func (c *copies) giveUp(b *standby) {
+	if b.lost = true; !b.asks {
+		b.out.close()
+	}
+	c.news()
 }
 
 const (
@@ -122,7 +137,6 @@ func (s *Server) copyLogs(x *rpc.Exchange) {
 	}
 	go x.Guard(s.logger(), func() { // no panic is the network's
 		r, err := s.copies.answer(x.Context(), o)
-		s.copies.answered(o.to)
 		if err != nil {
 			x.Fail(err)
 			return
@@ -150,8 +164,8 @@ func (c *copies) ask(s *Server, from *rpc.Peer, a *rpc.Copy) (*outgoing, error) 
 		return nil, fmt.Errorf("the server has as many standbys as it is to have, %d: %w", len(c.standbys), rpc.ErrExists)
 	case b == nil:
 		b = &standby{claim: a.Claim, from: from}
+		b.out = &outgoing{to: b, logs: map[*jobLog]*sending{}, told: -1}
 		c.standbys[a.Claim] = b
-		from.State = &outgoing{to: b, logs: map[*jobLog]*sending{}, told: -1}
 		go c.watch(b)
 		if !c.tells {
 			c.tells = true
@@ -159,17 +173,21 @@ func (c *copies) ask(s *Server, from *rpc.Peer, a *rpc.Copy) (*outgoing, error) 
 		}
 		s.logger().Info("a standby copies the logs", "claim", b.claim, "at", from.Name)
 	}
-	o := from.State.(*outgoing) // there is nothing else on its connection
+	if err := c.acknowledge(b.out, a); err != nil {
+		c.giveUp(b)
+		return nil, err
+	}
 	b.asks, b.asked = true, time.Now()
-	return o, c.acknowledge(o, a)
+	return b.out, nil
 }
 
-// acknowledge notes what a standby has. c is locked.
+// acknowledge notes what a standby has: all that it was sent. c is locked.
 func (c *copies) acknowledge(o *outgoing, a *rpc.Copy) error {
+	has := a.Logs
 	if a.Run != c.run {
-		return nil // it does not know yet
+		has = nil // of another server
 	}
-	for _, has := range a.Logs {
+	for _, has := range has {
 		i := slices.IndexFunc(c.logs, func(l *jobLog) bool { return l.name == has.Name })
 		if i < 0 {
 			continue // it has ended
@@ -182,18 +200,27 @@ func (c *copies) acknowledge(o *outgoing, a *rpc.Copy) error {
 			}
 			o.logs[c.logs[i]] = at
 		}
-		if has.End > at.end || has.End < at.has {
-			return fmt.Errorf("a standby has log %.40q up to position %d, and was not sent that: %w", has.Name, has.End, rpc.ErrMalformed)
+		if has.End != at.end {
+			return fmt.Errorf("a standby has log %.40q up to position %d, and was sent it up to %d: %w", has.Name, has.End, at.end, rpc.ErrMalformed)
 		}
 		if at.has = has.End; at.whole() {
 			c.logs[i].copy(o.to.claim, &copied{has.End, o.to.counts})
 		}
 	}
+	for _, l := range c.logs {
+		if at := o.logs[l]; at != nil && at.base == nil && at.has < at.end {
+			return fmt.Errorf("a standby was sent log %s up to position %d, and does not say that it has it: %w", l.name, at.end, rpc.ErrAborted)
+		}
+	}
 	if !o.to.counts && c.hasNearly(o) {
-		o.to.counts = true
+		o.to.counts, o.to.due = true, map[*jobLog]uint64{}
 		for _, l := range c.logs {
 			l.copy(o.to.claim, &copied{o.logs[l].has, true})
+			o.to.due[l] = l.log.Durable() // up to there nobody has waited for it
 		}
+	}
+	if o.to.counts && !o.to.whole() {
+		maps.DeleteFunc(o.to.due, func(l *jobLog, end uint64) bool { return o.logs[l].has >= end || !slices.Contains(c.logs, l) })
 		c.news()
 	}
 	return nil
@@ -214,8 +241,9 @@ func (c *copies) answered(b *standby) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if b.asks, b.asked = false, time.Now(); b.lost {
-		b.from.State.(*outgoing).close()
+		c.giveUp(b)
 	}
+	c.news() // from now on somebody looks whether it is silent
 }
 
 // watch gives a standby up when its connection ends.
@@ -223,10 +251,7 @@ func (c *copies) watch(b *standby) {
 	<-b.from.Gone
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if b.lost = true; !b.asks {
-		b.from.State.(*outgoing).close()
-	}
-	c.news()
+	c.giveUp(b)
 }
 
 // tell has the store name the standbys that count, and forgets those that are lost once it does not name them.
@@ -271,11 +296,11 @@ func (c *copies) toTell(s *Server) (names []string, look, over bool) {
 	for _, b := range c.standbys {
 		if lacks := b.counts && !b.lost && !b.asks && c.lacks(b); lacks && time.Since(b.asked) > copySilence {
 			s.logger().Warn("a standby is silent, and is given up", "claim", b.claim, "at", b.from.Name)
-			b.lost = true
+			c.giveUp(b)
 		} else if lacks {
 			look = true
 		}
-		if b.counts && !b.lost {
+		if b.whole() {
 			names = append(names, b.claim)
 		}
 	}
@@ -284,7 +309,7 @@ func (c *copies) toTell(s *Server) (names []string, look, over bool) {
 		return names, look, false
 	}
 	for claim, b := range c.standbys {
-		if b.lost {
+		if b.lost && !b.asks { // else its answer may yet be begun
 			delete(c.standbys, claim)
 			for _, l := range c.logs {
 				l.copy(claim, nil)

@@ -29,6 +29,8 @@ type Copying struct {
 	logs  map[string]*copyIn
 	ends  context.CancelFunc
 	ctx   context.Context
+
+	asking atomic.Pointer[context.CancelCauseFunc] // ends From
 }
 
 // copyIn is a log on its way in.
@@ -69,6 +71,9 @@ func (s *Server) NewCopying(claim string) *Copying {
 // From copies the logs of the server at the other end of a connection, until ctx or the connection ends, or something is wrong with what
 // comes. It may be called again, with a connection to the same server or another. All methods are for one goroutine.
 func (c *Copying) From(ctx context.Context, conn rpc.Conn) error {
+	ctx, end := context.WithCancelCause(ctx) // when a log cannot be replayed: who acknowledged it is to be known to lack it
+	defer end(nil)
+	c.asking.Store(&end)
 	for _, in := range slices.Collect(maps.Values(c.logs)) {
 		if in.log == nil { // another connection begins at its begin
 			if err := c.forget(in); err != nil {
@@ -159,9 +164,9 @@ func (c *Copying) log(head *rpc.CopiedLog) (*copyIn, error) {
 	in := c.logs[head.Name]
 	switch {
 	case in == nil && (!logName.MatchString(head.Name) || head.Size < 0 || head.Size > copyBaseLimit || head.At != 0 ||
-		(head.Base == 0) != (head.Size == 0)):
-		return nil, fmt.Errorf("a log %.40q with a base of %d bytes at position %d, of which those from %d on come: %w",
-			head.Name, head.Size, head.Base, head.At, rpc.ErrMalformed)
+		(head.Base == 0) != (head.Size == 0) || head.From != head.Base):
+		return nil, fmt.Errorf("a new log %.40q with a base of %d bytes at position %d, of which those from %d on come, and records from "+
+			"position %d on: %w", head.Name, head.Size, head.Base, head.At, head.From, rpc.ErrMalformed)
 	case in == nil:
 		in = &copyIn{name: head.Name, files: c.s.Logs.Folder(head.Name), at: head.Base, size: head.Size, done: make(chan struct{})}
 		c.logs[in.name] = in
@@ -224,12 +229,16 @@ func (in *copyIn) begin(c *Copying) (err error) {
 	in.end = in.at
 	in.again = c.s.newReplay(in.log)
 	in.again.copy = in
+	ctx := c.ctx
 	go func() {
-		defer close(in.done)
-		if panicked := c.s.try(func() { in.live, in.err = in.again.run(c.ctx) }); panicked != nil {
+		if panicked := c.s.try(func() { in.live, in.err = in.again.run(ctx) }); panicked != nil {
 			in.err = panicked
 		}
 		in.err = errors.Join(in.again.why, in.err)
+		close(in.done)
+		if in.err != nil && ctx.Err() == nil {
+			(*c.asking.Load())(fmt.Errorf("log %s: %w", in.name, in.err))
+		}
 		c.s.copies.poke()
 	}()
 	return nil

@@ -52,7 +52,8 @@ func (at *sending) close() {
 	}
 }
 
-// begin begins to send a log from its last base on, and has it kept from there on.
+// begin begins to send a log from its last base on, and has it kept from there on. One that began when the standby counted is all there:
+// whatever waits for it waits for the standby.
 func (l *jobLog) begin(claim string, counts bool) (*sending, error) {
 	for {
 		l.copy(claim, &copied{0, counts}) // nothing goes any more
@@ -61,7 +62,7 @@ func (l *jobLog) begin(claim string, counts bool) (*sending, error) {
 			return nil, err
 		}
 		at := &sending{}
-		if bases := basesOf(names); len(bases) > 0 {
+		if bases := basesOf(names); len(bases) > 0 && !counts {
 			at.at = bases[0]
 			at.base, err = l.files.Open(baseName(at.at))
 			if errors.Is(err, fs.ErrNotExist) { // there is a later one
@@ -83,7 +84,7 @@ func (l *jobLog) begin(claim string, counts bool) (*sending, error) {
 			at.close()
 			return nil, err
 		}
-		l.copy(claim, &copied{at.at, counts && at.at == 0})
+		l.copy(claim, &copied{at.at, counts})
 		return at, nil
 	}
 }
@@ -96,8 +97,9 @@ func (l *jobLog) goOn(to *standby, end uint64) (at *sending, err error) {
 	return at, err
 }
 
-// answer is what a standby lacks, when there is something.
+// answer is what a standby lacks, when there is something. It may ask again then.
 func (c *copies) answer(ctx context.Context, o *outgoing) (*rpc.Response, error) {
+	defer c.answered(o.to)
 	for {
 		changed := c.wait()
 		r, err := c.gather(ctx, o)

@@ -145,6 +145,16 @@ func (l *jobLog) end() uint64 {
 	return l.log.End()
 }
 
+// ended is why nothing more will be durable, nil if it will, or if the log was closed.
+func (l *jobLog) ended() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if errors.Is(l.err, journal.ErrClosed) {
+		return nil
+	}
+	return l.err
+}
+
 // due reports whether a copy of the log is to get a base at a position, which the caller begins then.
 func (l *jobLog) due(position uint64) bool {
 	l.mu.Lock()

@@ -227,6 +227,9 @@ func (r *replay) more(ctx context.Context, position, end uint64) (bool, error) {
 		case over && position == r.log.log.End(), r.j != nil && r.hasEnded():
 			return false, nil
 		}
+		if err := r.log.ended(); err != nil {
+			return false, err
+		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
