@@ -45,7 +45,7 @@ func OpenLogDir(dir, owner string) (d *LogDir, err error) {
 	case err != nil:
 		return nil, err
 	case string(found) != owner:
-		return nil, fmt.Errorf("logs %s are those of the server at %s, want %s: name another folder, or start that server", dir, found, owner)
+		return nil, fmt.Errorf("logs %s are those of %s, want those of %s: name another folder, or start that server", dir, found, owner)
 	}
 	return d, nil
 }

@@ -158,7 +158,7 @@ func openLogs(s *server.Server, o *serverOptions) (logs *server.LogDir, end func
 	if err != nil {
 		return nil, nil, err
 	}
-	owner := fmt.Sprintf("%s with the store %s", o.listen, store)
+	owner := fmt.Sprintf("the server at %s with the store %s", o.listen, store)
 	if c := &o.claiming; c.url != "" {
 		owner = fmt.Sprintf("%s of cluster %q with the store %s", coord.Server(c.number), c.cluster, store)
 	}
@@ -212,13 +212,13 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 			return err
 		}
 		defer end()
-		if role == nil {
-			err = s.Recover(ctx)
-		} else {
+		if role != nil {
 			line, err = o.newLine(s, logs, role, log)
+		} else if err = s.Recover(ctx); err != nil {
+			err = fmt.Errorf("--log %s: %w", o.logs, err)
 		}
 		if err != nil {
-			return fmt.Errorf("--log %s: %w", o.logs, err)
+			return err
 		}
 	}
 	n := &tcp.Network{Log: log, Ledger: o.ledger, NoChecksum: o.noChecksum}
