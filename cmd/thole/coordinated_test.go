@@ -17,7 +17,7 @@ import (
 func TestStandby(t *testing.T) {
 	dir := t.TempDir()
 	mustRun(t, dir, "data", "clicks", "--preset", "criteo", "--rows", "4000", "--out", "clicks.ffm")
-	settings := []string{"--algo", "fm", "--data", "clicks.ffm", "--epochs", "40", "--batch", "32"}
+	settings := []string{"--algo", "fm", "--data", "clicks.ffm", "--epochs", "80", "--batch", "32"}
 	mustRun(t, dir, append([]string{"train", "--tasks", "2", "--model", "alone"}, settings...)...)
 	settings = append(settings, "--checkpoint-every", "50")
 	c := &cast{t: t, dir: dir, roles: true, servers: make([]*process, 2), workers: make([]*process, 2)}
@@ -67,7 +67,7 @@ func TestStandby(t *testing.T) {
 		t.Errorf("the other job: %v: %s", err, &other.err)
 	}
 	mustRun(t, dir, "diff", "alone", "kept")
-	mustRun(t, dir, "train", "--tasks", "1", "--model", "alone1", "--algo", "fm", "--data", "clicks.ffm", "--epochs", "40", "--batch", "32")
+	mustRun(t, dir, "train", "--tasks", "1", "--model", "alone1", "--algo", "fm", "--data", "clicks.ffm", "--epochs", "80", "--batch", "32")
 	mustRun(t, dir, "diff", "alone1", "other")
 	status := newProcess(t, dir, "status", "--coordinate", "dir:roles")
 	if err := status.Run(); err != nil {

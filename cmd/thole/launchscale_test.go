@@ -73,7 +73,10 @@ func (l *launching) kill(name string) {
 	number := func(r *local.Record) int {
 		return slices.IndexFunc(r.Processes, func(p local.Status) bool { return p.Name == name && p.Pid > 0 })
 	}
-	r := l.until(func(r *local.Record) bool { return number(r) >= 0 })
+	r := l.until(func(r *local.Record) bool { return number(r) >= 0 || r.State != local.Going })
+	if number(r) < 0 { // the training was faster
+		return
+	}
 	before := r.Processes[number(r)]
 	if err := syscall.Kill(before.Pid, syscall.SIGKILL); err != nil {
 		l.Fatal(err)

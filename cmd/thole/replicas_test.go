@@ -66,6 +66,7 @@ func TestReplicas(t *testing.T) {
 	c.start()
 	first := []*process{another(0, "b"), another(1, "b")}
 
+	c.says(0, "epoch ") // all have joined
 	before := copied(1)
 	c.kill(first[1])
 	taken(1, before)
