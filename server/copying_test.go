@@ -321,13 +321,13 @@ func TestStandbys(t *testing.T) {
 				close(over)
 				<-done
 				sc.judge(t, out, map[string]int{})
-				f.faults.Wait()
 				time.Sleep(2 * time.Hour)
 				synctest.Wait()
 				if out[0].err == nil {
 					sc.checkSaved(t, f, &out[0])
 				}
 				s.end()
+				f.faults.Wait() // nobody dials any more
 				f.close()
 				if sc.bound == ssp.BSP && out[0].err == nil {
 					sc.compare(t, out)
