@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -230,7 +231,10 @@ type dirWriter struct {
 	*os.File // tells by its Close who ends it first
 	to       string
 	dir      *Dir
+	at       int64        // where Write goes on
+	size     atomic.Int64 // of the file
 	ahead    ahead
+	direct   direct
 }
 
 // named makes an error of a file that is being written speak of what it will be called.
@@ -242,34 +246,48 @@ func named(err error, op, file string) error {
 	return err
 }
 
-func (w *dirWriter) Write(p []byte) (int, error) {
-	n, err := w.File.Write(p)
-	w.wrote(n)
+// Write implements io.Writer. What has to be on the disk in the end goes there at once where that can be.
+func (w *dirWriter) Write(p []byte) (n int, err error) {
+	if w.dir.sync {
+		var done bool
+		if done, err = w.direct.write(w.File, p, w.at); done {
+			w.at += int64(len(p))
+			w.grown(w.at)
+			return len(p), nil
+		}
+	}
+	if err == nil {
+		n, err = w.WriteAt(p, w.at)
+		w.at += int64(n)
+	}
 	return n, named(err, "write", w.to)
 }
 
 func (w *dirWriter) WriteAt(p []byte, off int64) (int, error) {
 	n, err := w.File.WriteAt(p, off)
-	w.wrote(n)
+	if w.grown(off + int64(n)); w.dir.sync && n > 0 {
+		w.ahead.wrote(w.File, n)
+	}
 	return n, named(err, "write", w.to)
 }
 
-func (w *dirWriter) wrote(n int) {
-	if w.dir.sync && n > 0 {
-		w.ahead.wrote(w.File, n)
+// grown notes that the file is at least so long.
+func (w *dirWriter) grown(to int64) {
+	for was := w.size.Load(); was < to && !w.size.CompareAndSwap(was, to); was = w.size.Load() {
 	}
 }
 
 func (w *dirWriter) ReadAt(p []byte, off int64) (int, error) {
-	n, err := w.File.ReadAt(p, off)
+	n, err := io.NewSectionReader(w.File, 0, w.size.Load()).ReadAt(p, off) // more of the disk may have been taken
 	return n, named(err, "read", w.to)
 }
 
 func (w *dirWriter) Commit() error {
-	err := error(nil)
-	if w.dir.sync {
+	err := w.direct.end(w.File, w.size.Load())
+	if err == nil && w.dir.sync {
 		err = system.sync(w.File)
 	}
+	w.direct.close()
 	if cerr := w.File.Close(); err == nil || errors.Is(cerr, fs.ErrClosed) {
 		err = cerr
 	}
@@ -291,6 +309,7 @@ func (w *dirWriter) Commit() error {
 }
 
 func (w *dirWriter) Abort() {
+	w.direct.close()
 	if err := w.File.Close(); !errors.Is(err, fs.ErrClosed) {
 		os.Remove(w.File.Name())
 	}

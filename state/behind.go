@@ -6,7 +6,7 @@ import (
 )
 
 // behind writes in another goroutine than its caller, a chunk at a time, so that what is written next is made meanwhile. It keeps a
-// copy of what it is given, and takes chunks x chunkBytes of memory.
+// copy of what it is given, and takes chunks x chunkBytes of memory. Chunks lie where a disk can take them from.
 type behind struct {
 	fill       []byte // being filled
 	full, free chan []byte

@@ -1,0 +1,57 @@
+package blob
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"unsafe"
+)
+
+// alignedBytes is n bytes that are not all the same, where a disk can take them from.
+func alignedBytes(n int) []byte {
+	b := make([]byte, n+directAlign)
+	b = b[-uintptr(unsafe.Pointer(&b[0]))&(directAlign-1):][:n]
+	for i := range b {
+		b[i] = byte(i * i >> 9)
+	}
+	return b
+}
+
+// TestDirect: large aligned writes of a bucket that syncs go past what the system keeps of files, others do not, and the file has all
+// of them and nothing else.
+func TestDirect(t *testing.T) {
+	root := t.TempDir()
+	w, err := NewDir(root).Synced().Create(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abort()
+	all := alignedBytes(5 << 20)
+	var want bytes.Buffer
+	for _, n := range []int{1 << 20, directLeast, 1 << 20, directAlign, 1 << 20, 1<<20 + 7, 1 << 20} {
+		if _, err := w.Write(all[:n]); err != nil {
+			t.Fatal(err)
+		}
+		want.Write(all[:n])
+	}
+	if d := w.(*dirWriter); d.direct.File == nil && !d.direct.off {
+		t.Error("nothing was written directly")
+	}
+	if _, err := w.WriteAt([]byte("head"), 3); err != nil {
+		t.Fatal(err)
+	}
+	copy(want.Bytes()[3:], "head")
+	tail := make([]byte, 100)
+	if n, err := w.ReadAt(tail, int64(want.Len()-10)); n != 10 || !errors.Is(err, io.EOF) {
+		t.Errorf("%d bytes, %v at the end of the file, want 10 and EOF", n, err)
+	}
+	if err := w.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(root, "a")); err != nil || !bytes.Equal(got, want.Bytes()) {
+		t.Errorf("%d bytes that differ, or %v, want %d", len(got), err, want.Len())
+	}
+}
