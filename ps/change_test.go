@@ -330,6 +330,36 @@ func TestNotReached(t *testing.T) {
 	})
 }
 
+// TestFoundFromTheStart: a client that comes while a server is being replaced asks where its place is until somebody has it.
+func TestFoundFromTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(3)
+		c.down = map[int]bool{1: true}
+		asked, places := 0, []string{"0", "2"}
+		o := ps.Options{Network: c.fake, Servers: []string{"0", "1"}, Job: "j", Tasks: 1, Retry: 5 * time.Second, Roles: []uint64{0, 0},
+			Find: func(_ context.Context, server int) (string, uint64, error) {
+				if asked++; asked < 3 {
+					return "", 0, fmt.Errorf("nobody is server %d: %w", server, rpc.ErrUnreachable)
+				}
+				return places[server], 0, nil
+			}}
+		p, err := ps.Dial(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(t, p.Clock(t.Context(), 0, 0))
+		must(t, p.Leave(t.Context()))
+		if asked != 3 || c.sent[2] == 0 {
+			t.Errorf("asked %d times; requests %v", asked, c.sent)
+		}
+		asked = -1000
+		start := time.Now()
+		if _, err := ps.Dial(t.Context(), o); !errors.Is(err, rpc.ErrUnreachable) || time.Since(start) < 4*time.Second {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+	})
+}
+
 // TestBackIsAnother: a server that does not know the client any more ends it at once.
 func TestBackIsAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -205,6 +205,11 @@ func (l *link) drop(conn rpc.Conn, why error) {
 	l.c.mu.Lock()
 	l.conn = nil
 	l.c.mu.Unlock()
+	l.lose(why)
+}
+
+// lose notes why there is no connection, and allows the client some time to make one.
+func (l *link) lose(why error) {
 	l.lost = why
 	l.try(l.c.o.Retry)
 	if l.c.o.Lost != nil {
@@ -235,10 +240,15 @@ func (l *link) connect(ctx context.Context) error {
 	if l.conn == nil && l.trying.Err() != nil {
 		l.try(lastPause) // the loss was found long ago, by a call that ended
 	}
+	return l.repeat(ctx, l.rejoin)
+}
+
+// repeat tries to get a connection until there is one, or the time for that is over.
+func (l *link) repeat(ctx context.Context, try func(ctx context.Context) error) error {
 	for pause := firstPause; l.conn == nil; pause = min(2*pause, lastPause) {
 		within, cancel := context.WithCancel(ctx)
 		unlink := context.AfterFunc(l.trying, cancel)
-		err := l.rejoin(within)
+		err := try(within)
 		unlink()
 		cancel()
 		switch {
@@ -262,16 +272,36 @@ func (l *link) connect(ctx context.Context) error {
 	return nil
 }
 
-// rejoin connects to the server and says who is back, or again who is there if the server may not have heard it.
-func (l *link) rejoin(ctx context.Context) error {
+// first makes the first connection. Where a server may be another one meanwhile, that is looked for as if a connection had been lost.
+func (l *link) first(ctx context.Context) (err error) {
+	o := &l.c.o
+	if l.conn, err = o.Network.Dial(ctx, l.addr); err == nil || o.Find == nil || o.Retry <= 0 || !errors.Is(err, rpc.ErrUnreachable) {
+		return err
+	}
+	l.lose(err)
+	return l.repeat(ctx, func(ctx context.Context) (err error) {
+		if l.conn, err = l.dial(ctx); err == nil {
+			l.lost = nil
+		}
+		return err
+	})
+}
+
+// dial makes a connection to the server, wherever that is now.
+func (l *link) dial(ctx context.Context) (rpc.Conn, error) {
 	if l.c.o.Find != nil {
 		addr, role, err := l.c.o.Find(ctx, l.index)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		l.addr, l.role = addr, role
 	}
-	conn, err := l.c.o.Network.Dial(ctx, l.addr)
+	return l.c.o.Network.Dial(ctx, l.addr)
+}
+
+// rejoin connects to the server and says who is back, or again who is there if the server may not have heard it.
+func (l *link) rejoin(ctx context.Context) error {
+	conn, err := l.dial(ctx)
 	if err != nil {
 		return err
 	}

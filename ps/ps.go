@@ -43,8 +43,9 @@ type Options struct {
 	Network rpc.Network
 	Servers []string // addresses; all tasks of a job give them in the same order
 	Roles   []uint64 // epochs of the roles that they have to have (package coord); nil: they have none
-	// Find tells where a server is when a connection to it was lost: another may have taken its role, with all that it held. It is asked on
-	// the client's goroutine before each try; with rpc.ErrUnreachable it is asked again. nil: servers stay where they are.
+	// Find tells where a server is when a connection to it was lost, or could not be made: another may have taken its role, with all that
+	// it held. It is asked on the client's goroutine before each try; with rpc.ErrUnreachable it is asked again. nil: servers stay where
+	// they are.
 	Find   func(ctx context.Context, server int) (addr string, role uint64, err error)
 	Job    string               // names the matrices and clocks that tasks share
 	Task   int                  // which of the tasks this client is
@@ -165,12 +166,10 @@ func newClient(ctx context.Context, o Options) (*Client, error) {
 		c.links = append(c.links, l)
 	}
 	for _, l := range c.links {
-		conn, err := o.Network.Dial(ctx, l.addr)
-		if err != nil {
+		if err := l.first(ctx); err != nil {
 			c.Close()
 			return nil, err
 		}
-		l.conn = conn
 	}
 	return c, nil
 }

@@ -63,14 +63,17 @@ func TestReplicas(t *testing.T) {
 		t.Helper()
 		until(role, "another's", func(h *coord.Holder) bool { return h.Epoch > from.Epoch && h.ID != "" && h.Since == 1 })
 	}
-	c.start()
+	c.server(0)
+	c.server(1)
 	first := []*process{another(0, "b"), another(1, "b")}
 
-	c.says(0, "epoch ") // all have joined
 	before := copied(1)
 	c.kill(first[1])
+	c.worker(0) // while nobody has the role
+	c.worker(1)
 	taken(1, before)
 
+	c.says(0, "epoch ") // all have joined
 	before = copied(0)
 	tell(t, first[0], syscall.SIGSTOP)
 	taken(0, before)
