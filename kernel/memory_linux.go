@@ -36,6 +36,9 @@ func (m *Memory) grow(n int) error {
 		}
 	}
 	all, waiting := unsafe.Slice((*byte)(to), room), m.mapped.pause()
+	if m.plain {
+		_ = unix.Madvise(all, unix.MADV_NOHUGEPAGE)
+	}
 	if was := m.mapped.base; was == nil {
 		copy(all, m.data)
 	} else {
@@ -46,9 +49,6 @@ func (m *Memory) grow(n int) error {
 		}
 	}
 	m.data, m.mapped.base, m.mapped.room = all, to, room
-	if m.plain {
-		m.mapped.plain()
-	}
 	m.mapped.prepare(waiting)
 	return nil
 }
