@@ -17,7 +17,7 @@ type pace struct {
 
 const (
 	// pacePart is which part of the time of a processor snapshots take while training goes on: 1 of so many.
-	pacePart = 20
+	pacePart = 30
 	// paceSteady is for how long nobody has to train until nobody is taken to.
 	paceSteady = time.Second
 	// pacePause is how long a pause is at least, and paceMore how much more than was owed counts for later ones: where all processors are busy

@@ -26,13 +26,13 @@ func TestSnapshotPace(t *testing.T) {
 			}
 		}
 		for clock := range int32(3) {
-			if took := paused(8 + clock); took != 19*time.Millisecond {
-				t.Errorf("after a millisecond of work it pauses for %v, want nineteen", took)
+			if took := paused(8 + clock); took != (pacePart-1)*time.Millisecond {
+				t.Errorf("after a millisecond of work it pauses for %v, want all of its part of the time", took)
 			}
 		}
 		p.begun = p.begun.Add(-time.Hour) // it waited for a processor
 		began := time.Now()
-		if p.pause(ctx, 1000, 10); time.Since(began) != 38*time.Millisecond {
+		if p.pause(ctx, 1000, 10); time.Since(began) != 2*(pacePart-1)*time.Millisecond {
 			t.Errorf("after an hour of waiting it pauses for %v, want as after two milliseconds of work", time.Since(began))
 		}
 		time.Sleep(paceSteady)
@@ -40,7 +40,7 @@ func TestSnapshotPace(t *testing.T) {
 			t.Errorf("nobody trains any more, and it pauses for %v", took)
 		}
 		for range 3 { // it slept longer than it was owed, and pauses less
-			p.owed -= 20 * time.Millisecond
+			p.owed -= pacePart * time.Millisecond
 			if took := paused(12); took != 0 {
 				t.Errorf("after too long a pause it pauses for %v", took)
 			}

@@ -167,6 +167,9 @@ func (m *keyedMark[T]) copyBlock(dst []T, as []int64, some []listed, rows []uint
 	slab := m.k.slab
 	m.turn.Lock()
 	defer m.turn.Unlock()
+	if m.failed != nil {
+		return m.failed
+	}
 	for i, row := range rows {
 		was[i] = m.rows.of(row)
 	}

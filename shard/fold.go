@@ -242,9 +242,7 @@ func (k *keyed[T]) stepTouched(all []columns[T], scale float64, t int64, step fu
 	for at := 0; at < len(f.touched); at += block {
 		now := next
 		next = part(at + block)
-		if k.lazy != nil {
-			k.lazy.fetch(next)
-		}
+		k.fetchToPrepare(next)
 		b := k.batch(0, k.rows, scale)
 		b.Ahead, b.Rows, b.Grad = next, now, f.grads[:len(now)]
 		for j, x := range f.touched[at:][:len(now)] {

@@ -185,14 +185,20 @@ func (k *keyed[T]) change(d *Delta, fresh making, f func(w *walk, from, n int, k
 	k.slab.fetch(w.row[0][:len(w.part(0))], c.from, c.n)
 	for k.next(w) {
 		rows := w.rows()
-		if k.lazy != nil {
-			k.lazy.fetch(w.ahead())
-		}
+		k.fetchToPrepare(w.ahead())
 		k.prepare(rows)
 		f(w, c.from, c.n, w.part(w.at), c.val[w.at*c.n:][:len(rows)*c.n])
 	}
 	w.keys = nil // which are the caller's
 	return w.err
+}
+
+// fetchToPrepare has the processor fetch what is looked at of rows before they change, beside the rows.
+func (k *keyed[T]) fetchToPrepare(rows []uint32) {
+	k.noted.fetch(rows)
+	if k.lazy != nil {
+		k.lazy.fetch(rows)
+	}
 }
 
 // prepare has rows of a block be ready for a change: in memory, kept by marks as they were, and up to date.
@@ -277,6 +283,9 @@ func (k *keyed[T]) bytes() int64 {
 func (k *keyed[T]) close() {
 	k.slab.hold.Lock()
 	defer k.slab.hold.Unlock()
+	for _, m := range k.marks {
+		m.copies.free()
+	}
 	k.index.mem.Free()
 	k.slab.mem.Free()
 	k.slab.paging.close()

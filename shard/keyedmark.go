@@ -24,6 +24,7 @@ type keyedMark[T number] struct {
 	turn   sync.Mutex // of the owner and of who reads beside it, for some rows at a time: what became of rows, and copies
 	rows   became
 	copies asideRows
+	failed error // no memory for a copy: rows may not be as they were
 
 	stamps map[uint32]uint8 // what those of rows were whose stamps have changed
 	reused map[uint32]bool  // rows of columns that were removed, which others have now
@@ -41,18 +42,16 @@ func (k *keyed[T]) mark(since *period) mark {
 		k: k, limit: k.slab.used, since: since, rows: newBecame(int(k.slab.used)), gone: map[uint64]uint32{}, keys: k.index.keys,
 		stamps: map[uint32]uint8{}, reused: map[uint32]bool{},
 	}
-	many := int(m.limit)
 	if since != nil {
 		for _, word := range since.changed[:min(len(since.changed), int(m.limit)/64+1)] {
 			m.asked += mathbits.OnesCount64(word)
 		}
-		many = m.asked
 	}
 	more := 0
 	if k.lazy != nil {
 		m.past, more = k.lazy.past.clone(), stampBytes
 	}
-	m.copies = newAside(many, int(m.limit), k.slab.size, more)
+	m.copies = newAside(int(m.limit), k.slab.size, more)
 	k.marks = append(k.marks, m)
 	k.note()
 	return m
@@ -148,6 +147,12 @@ func (m *keyedMark[T]) copy(rows []uint32) {
 		if m.wants(row) && m.rows.of(row) == waits {
 			mine = append(mine, row)
 		}
+	}
+	if len(mine) == 0 || m.failed != nil {
+		return
+	}
+	if m.failed = m.copies.reserve(len(mine)); m.failed != nil {
+		return
 	}
 	for i, row := range mine {
 		m.rows.become(row, aside)
@@ -262,6 +267,9 @@ func (m *keyedMark[T]) each(keys []int64, n int, of ofColumns, f func(i int, was
 func (m *keyedMark[T]) eachOf(w *walk, keys []int64, n, all int, of ofColumns, f func(i int, was []T)) error {
 	m.turn.Lock()
 	defer m.turn.Unlock()
+	if m.failed != nil {
+		return m.failed
+	}
 	for j, row := range w.rows() {
 		i := w.at + j
 		if row == 0 || !m.has(row) {
@@ -370,5 +378,6 @@ func (m *keyedMark[T]) close() {
 	if len(m.k.marks) == 0 && m.k.now == nil {
 		m.k.note()
 	}
+	m.copies.free()
 	*m = keyedMark[T]{k: m.k, next: allPoints}
 }

@@ -128,9 +128,7 @@ func (k *keyed[T]) settle(rows []uint32) {
 func (k *keyed[T]) prepareAll(rows []uint32, change func(from int, some []uint32)) {
 	for lo := 0; lo < len(rows); lo += block {
 		if ahead := rows[min(lo+block, len(rows)):min(lo+2*block, len(rows))]; len(ahead) > 0 {
-			if k.lazy != nil {
-				k.lazy.fetch(ahead)
-			}
+			k.fetchToPrepare(ahead)
 			k.slab.fetch(ahead, 0, k.slab.width)
 		}
 		some := rows[lo:min(lo+block, len(rows))]

@@ -6,7 +6,9 @@ import (
 	"iter"
 	"slices"
 
+	"thole.example/kernel"
 	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // period is what has changed in a partition since a moment that has a name. It grows until the next one begins, and stays as it
@@ -23,6 +25,9 @@ var ErrNotTracked = errors.New("what has changed since is not known")
 
 // blockCells is how many cells of a dense partition are remembered as one.
 const blockCells = 1 << 10
+
+// lineBits is how many bits a line of the cache has.
+const lineBits = 64 * 8
 
 // bits is a set of small numbers.
 type bits []uint64
@@ -48,6 +53,18 @@ func (b bits) take(room *[block]uint32, all []uint32) []uint32 {
 		*word |= 1 << bit
 	}
 	return room[:n]
+}
+
+// fetch has the processor fetch what take looks at.
+func (b bits) fetch(all []uint32) {
+	if len(b) == 0 {
+		return
+	}
+	var lines [block]uint32
+	for i, n := range all[:min(len(all), block)] {
+		lines[i] = n / lineBits
+	}
+	kernel.Fetch(wire.View(b), lineBits/8, lineBits/8, lines[:len(all)])
 }
 
 func (b bits) clear(i uint32) { b[i/64] &^= 1 << (i % 64) }
