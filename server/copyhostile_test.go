@@ -242,6 +242,38 @@ func TestCopyEmpties(t *testing.T) {
 	}
 }
 
+// TestCopyTakeFails: a standby that is named and whose disk fails before all that was acknowledged is there does not take the role over, and
+// does not wait for ever.
+func TestCopyTakeFails(t *testing.T) {
+	pairOf(t, 1<<40, func(t *testing.T, p *pair) {
+		p.disks[1].slow = 10 * time.Second
+		conn, err := p.net.Dial(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		copying, over := p.servers[1].NewCopying("b"), make(chan error, 1)
+		go func() { over <- copying.From(t.Context(), conn) }()
+		c, err := p.task("a", "j")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if err := push(t.Context(), c, 1); err != nil || p.roles[0].names() != 1 {
+			t.Fatalf("pushed with %v, and %d standbys are named", err, p.roles[0].names())
+		}
+		_ = conn.Close()
+		<-over
+		p.disks[1].start() // nothing comes there any more
+		if err := copying.Take(t.Context()); err == nil {
+			t.Error("a standby takes the role over that has not all on its disk")
+		}
+		_ = copying.Drop()
+		if err := c.Leave(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // longest is how many bytes that are not 0 at their end are durable of the files of a folder with an ending, of the longest.
 func (d *logDisk) longest(folder, ending string) (n int) {
 	d.mu.Lock()
