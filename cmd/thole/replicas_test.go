@@ -19,6 +19,7 @@ import (
 // is killed while it has no standby and comes back with its log. Without a checkpoint the job goes on each time where it was, and has the
 // bits of one that nothing happened to.
 func TestReplicas(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	mustRun(t, dir, "data", "clicks", "--preset", "criteo", "--rows", "4000", "--out", "clicks.ffm")
 	settings := []string{"--algo", "fm", "--data", "clicks.ffm", "--epochs", "60", "--batch", "32"}
