@@ -19,7 +19,7 @@ func TestLaunchServerLog(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	examples(t, dir)
-	settings := []string{"--data", "small.dummy", "--format", "dummy", "--epochs", "60", "--batch", "8", "--servers", "2"}
+	settings := []string{"--data", "small.dummy", "--format", "dummy", "--epochs", "30", "--batch", "8", "--servers", "2"}
 	alone := newProcess(t, dir, append([]string{"train", "--tasks", "2", "--model", "alone"}, settings...)...)
 	if err := alone.Run(); err != nil {
 		t.Fatalf("%v: %s", err, &alone.err)
@@ -72,7 +72,7 @@ func killServers(folder string, ended <-chan error) (kills int, err error) {
 			return kills, err
 		case <-time.After(wait):
 		}
-		if kills == 6 {
+		if kills == 4 {
 			return kills, <-ended
 		}
 		r, err := local.Open(folder)

@@ -110,9 +110,9 @@ func (l *launching) ends() {
 // with as many as it had: the model has the bits of one that nothing happened to.
 func TestLaunchScaled(t *testing.T) {
 	t.Parallel()
-	dir, settings := movingData(t, "60")
-	for _, log := range []string{"--server-log=false", "--server-log"} {
+	for log, epochs := range map[string]string{"--server-log=false": "60", "--server-log": "20"} { // which makes each step wait for the disk
 		t.Run(log, func(t *testing.T) {
+			dir, settings := movingData(t, epochs)
 			l := newLaunching(t, dir, append(slices.Clone(settings), "--servers", "2", "--workers", "3", log)...)
 			l.scales(local.Counts{Servers: 3, Workers: 3}, "--servers", "3")
 			l.scales(local.Counts{Servers: 1, Workers: 3}, "--servers", "1")

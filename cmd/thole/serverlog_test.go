@@ -59,7 +59,7 @@ func trainTwo(t *testing.T, dir, addr, file, name, staleness string) (ended chan
 	ended = make(chan struct{})
 	var workers []*process
 	for task := range 2 {
-		w := worker(t, dir, addr, file, task, "--epochs", "60", "--batch", "8", "--staleness", staleness, "--retry", "1m", "--model", name)
+		w := worker(t, dir, addr, file, task, "--epochs", "40", "--batch", "8", "--staleness", staleness, "--retry", "1m", "--model", name)
 		if err := w.Start(); err != nil {
 			t.Fatal(err)
 		}
