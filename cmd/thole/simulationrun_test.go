@@ -110,6 +110,9 @@ func TestSimulated(t *testing.T) {
 			program: []simEvent{{when: "save", what: simKillServer}}},
 		"cut off while the model is saved": {servers: 2, workers: 3, tasks: 3, every: 5,
 			program: []simEvent{{when: "save", what: simPart, server: 1, worker: 1, lasts: 39 * time.Second}}},
+		"between the checkpoint that moves the job and the next attempt": {servers: 2, workers: 3, tasks: 3, every: 5, program: []simEvent{
+			{after: 300 * time.Millisecond, what: simMove, to: []int{1}, lasts: time.Minute},
+			{when: "moved", what: simKillWorker, lasts: 9 * time.Second}}},
 	} {
 		j.keep, j.bits = 3, true
 		j.settings(all.data, 0)
