@@ -85,17 +85,31 @@ func TestSimulationGivenUp(t *testing.T) {
 	set := seeds.Of(t, "SIM", 100, 20)
 	all := newSimulation(t)
 	for seed := range set.All() {
-		rnd := rand.New(rand.NewPCG(seed, 3))
 		j := newSimJob(seed, all.data)
-		j.bits, j.giveUp = false, []time.Duration{time.Second, 5 * time.Second, 20 * time.Second}[rnd.IntN(3)]
-		for i := range j.program {
-			if rnd.IntN(2) == 0 {
-				j.program[i].lasts += time.Duration(rnd.IntN(180)) * time.Second
-			}
-		}
+		j.absences(rand.New(rand.NewPCG(seed, 3)))
 		set.Try(t, seed, j, func(t *testing.T) { all.try(t, j) })
 	}
 	t.Logf("%d seeds: %+v", set.Count, all.total)
+}
+
+// TestSimulationLogs is TestSimulation of servers with logs, which go on where they died; half of the jobs go on without workers that stay
+// away.
+func TestSimulationLogs(t *testing.T) {
+	set := seeds.Of(t, "SIM", 100, 20)
+	all := newSimulation(t)
+	for seed := range set.All() {
+		rnd := rand.New(rand.NewPCG(seed, 4))
+		j := newSimJob(seed, all.data)
+		if j.logBase = 1 << (10 + rnd.IntN(10)); rnd.IntN(2) == 0 {
+			j.absences(rnd)
+		}
+		all.calm(t, j)
+		set.Try(t, seed, j, func(t *testing.T) { all.try(t, j) })
+	}
+	t.Logf("%d seeds: %+v", set.Count, all.total)
+	if set.Count >= 20 && all.total.replayed == 0 {
+		t.Error("no server came back with its log")
+	}
 }
 
 // TestSimulated is what simulations found.
