@@ -92,8 +92,8 @@ func TestSimulationGivenUp(t *testing.T) {
 	t.Logf("%d seeds: %+v", set.Count, all.total)
 }
 
-// TestSimulationLogs is TestSimulation of servers with logs, which go on where they died; half of the jobs go on without workers that stay
-// away.
+// TestSimulationLogs is TestSimulation of servers with logs, which are killed more often and go on where they died; half of the jobs go on
+// without workers that stay away.
 func TestSimulationLogs(t *testing.T) {
 	set := seeds.Of(t, "SIM", 100, 20)
 	all := newSimulation(t)
@@ -102,6 +102,11 @@ func TestSimulationLogs(t *testing.T) {
 		j := newSimJob(seed, all.data)
 		if j.logBase = 1 << (10 + rnd.IntN(10)); rnd.IntN(2) == 0 {
 			j.absences(rnd)
+		}
+		for i := range j.program {
+			if e := &j.program[i]; e.what != simMove && rnd.IntN(2) == 0 {
+				e.what, e.lasts = simKillServer, time.Duration(rnd.IntN(3000))*time.Millisecond
+			}
 		}
 		all.calm(t, j)
 		set.Try(t, seed, j, func(t *testing.T) { all.try(t, j) })
