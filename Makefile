@@ -18,10 +18,12 @@ fuzz:
 soak:
 	RAPID_CHECKS=5000 FAULT_SEEDS=10000 SIM_SEEDS=10000 go test -timeout 3h ./...
 
-# Three servers and three workers, of which one is killed every two seconds, come to the model of a training that nobody disturbed:
+# Three servers and three workers, of which one is killed every two seconds, come to the model of a training that nobody disturbed; and
+# each case of who is killed while a job runs or moves:
 # make kills KILL_TIME=5m KILL_SEED=2
 kills:
-	KILL_TIME=$(or $(KILL_TIME),5m) KILL_SEED=$(KILL_SEED) KILL_ARGS="$(KILL_ARGS)" go test ./cmd/thole -run '^TestKills$$' -count 1 -v -timeout 12h
+	KILL_TIME=$(or $(KILL_TIME),5m) KILL_SEED=$(KILL_SEED) KILL_ARGS="$(KILL_ARGS)" go test ./cmd/thole \
+		-run '^Test(Kills|Killed|ReshardKilled|LaunchScaleKilled)$$' -count 1 -v -timeout 12h
 
 # Change a line at a time and see whether a test notices (docs/mutants.md): make mutants ARGS='-n 40 -seed 7 ./matrix ./wire'
 mutants:

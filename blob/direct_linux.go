@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
 const (
 	directLeast = 256 << 10 // from how many bytes on a write goes past what the system keeps of files
-	directAlign = 4 << 10   // what its bytes, its place and its length are multiples of
+	directAlign = 4 << 10   // what its place and its length are multiples of, and what the bytes lie at a multiple of
 	directAhead = 64 << 20  // how much of the disk is taken at once, at most
 )
 
@@ -23,10 +22,10 @@ type direct struct {
 	taken    int64 // of the disk
 }
 
-// write writes the whole of p, or nothing, and reports whether it did. Where the file system has no such writes, or p is not aligned,
-// it does nothing.
+// write writes the whole of p, or nothing, and reports whether it did. Where the file system has no such writes, or not of what
+// lies where p does, it does nothing.
 func (d *direct) write(f *os.File, p []byte, at int64) (done bool, err error) {
-	if d.off || len(p) < directLeast || (uintptr(unsafe.Pointer(&p[0]))|uintptr(len(p))|uintptr(at))&(directAlign-1) != 0 {
+	if d.off || len(p) < directLeast || (int64(len(p))|at)&(directAlign-1) != 0 {
 		return false, nil
 	}
 	if d.File == nil {
@@ -41,7 +40,7 @@ func (d *direct) write(f *os.File, p []byte, at int64) (done bool, err error) {
 		}
 	}
 	_, err = d.WriteAt(p, at)
-	if errors.Is(err, unix.EINVAL) { // disks of larger blocks
+	if errors.Is(err, unix.EINVAL) { // the bytes lie elsewhere, or it is a disk of larger blocks
 		d.off = true
 		return false, nil
 	}

@@ -60,6 +60,7 @@ func TestTranscripts(t *testing.T) {
 //	read                        no record; read err=TEXT: no answer; read bad: no record of ours
 //	wrote v=8                   wrote changed, wrote err=TEXT
 //	copies name=a,b             these are to be named
+//	own                         what the holder has lies whole in its own log
 //	deadline, release, next
 //
 // An answer is one to the last request, unless seq says another.
@@ -169,6 +170,8 @@ func (s *script) event(verb string, set map[string]string) coord.Event {
 		return coord.Release{}
 	case "copies":
 		return coord.Copies{Copies: names(set["name"])}
+	case "own":
+		return coord.Own{}
 	}
 	s.t.Fatalf("no event is called %q", verb)
 	return nil

@@ -41,7 +41,7 @@ type Claimant struct {
 	held  bool          // it was held once: whoever else has it has taken it over
 	leave bool          // it is to be given back
 	asked bool          // a Get is not answered
-	owed  bool          // the record may not name the copies that it is to name
+	owed  bool          // the record may not name the copies or the log that it is to name
 	from  Continuation  // of the epoch that was written
 	said  string
 }
@@ -111,6 +111,8 @@ func (c *Claimant) Step(now time.Duration, e Event) (effects []Effect) {
 		effects = append(effects, c.release(now)...)
 	case Copies:
 		effects = append(effects, c.copies(now, e.Copies)...)
+	case Own:
+		effects = append(effects, c.own(now)...)
 	case Deadline:
 		if now >= c.next {
 			effects = append(effects, c.deadline(now)...)
@@ -159,7 +161,7 @@ func (c *Claimant) read(now time.Duration, e Read) []Effect {
 	if h := c.seen; h != nil {
 		c.highest = max(c.highest, h.Epoch)
 		if h.ID == c.me.ID {
-			c.me.Epoch, c.me.Beat, c.me.Since, c.me.Log = h.Epoch, max(c.me.Beat, h.Beat), h.since(), h.Log
+			c.me.Epoch, c.me.Beat, c.me.Since = h.Epoch, max(c.me.Beat, h.Beat), h.since()
 			return c.write(now)
 		}
 	}
@@ -211,13 +213,17 @@ func (c *Claimant) free(now time.Duration) bool { return now >= c.since+c.wait()
 
 // claim takes the role over, if the record is still the one that was seen.
 func (c *Claimant) claim(now time.Duration) []Effect {
-	c.me.Epoch, c.me.Beat, c.me.Log, c.from = c.highest+1, 0, c.fresh, Anew
+	c.me.Epoch, c.me.Beat, c.me.Log, c.me.Copies, c.from = c.highest+1, 0, c.fresh, nil, Anew
 	if c.me.Since = c.me.Epoch; c.seen != nil {
 		if c.from = c.seen.continued(c.me.ID, c.log); c.from != Anew {
 			c.me.Since = c.seen.since()
 		}
-		if c.from == FromLog {
+		switch c.from {
+		case FromLog:
 			c.me.Log = c.log
+		case FromCopy: // until what is held lies in a log of its own, which may fail: whoever else has it is to have the role then
+			c.me.Log = cmp.Or(c.seen.Log, c.fresh) // if nobody has a log, it may be in that one soon, which is waited for
+			c.me.Copies = slices.DeleteFunc(slices.Clone(c.seen.Copies), func(id string) bool { return id == c.me.ID })
 		}
 	}
 	return c.write(now)
@@ -246,6 +252,15 @@ func (c *Claimant) copies(now time.Duration, ids []string) []Effect {
 	return nil
 }
 
+// own has the record name the claim's own log, and so no copies: those that are there are of what was held before.
+func (c *Claimant) own(now time.Duration) []Effect {
+	if c.from != FromCopy || !c.held || c.leave {
+		return nil
+	}
+	c.me.Log = c.fresh
+	return c.copies(now, nil)
+}
+
 func (c *Claimant) wrote(now time.Duration, e Wrote) (effects []Effect) {
 	switch {
 	case c.leave && (e.Err != nil || c.put.ID == ""):
@@ -268,7 +283,7 @@ func (c *Claimant) wrote(now time.Duration, e Wrote) (effects []Effect) {
 		effects = append(effects, Hold{until, c.me.Epoch, c.me.Since, c.from})
 	}
 	switch {
-	case c.owed && slices.Equal(wrote.Copies, c.me.Copies):
+	case c.owed && wrote.Log == c.me.Log && slices.Equal(wrote.Copies, c.me.Copies):
 		c.owed = false
 		effects = append(effects, Recorded{})
 	case c.owed:

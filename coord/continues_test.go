@@ -1,6 +1,7 @@
 package coord_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -8,7 +9,7 @@ import (
 	"thole.example/coord"
 )
 
-// disk is a log with its identity, which outlives processes. It has at every moment what its process has.
+// disk is a log with its identity, which outlives processes. It has at every moment what its process has, and no identity while it is not whole.
 type disk struct {
 	id    string
 	state []int
@@ -19,10 +20,14 @@ type disk struct {
 type content struct {
 	state []int
 	disk  *disk
+	old   string   // identity of the log when the process began
+	fresh string   // and that it gets if that is not continued; "": the process keeps none
 	from  *process // the holder that sends this one a copy
 	sent  map[string]int
 	asked []string        // the copies that the record is to name
 	named map[string]bool // those that it may name
+	owns  bool            // the record names its log, as far as it knows; it acknowledges nothing before
+	whole bool            // what it holds is on its disk, and the record is to name that
 }
 
 // keep replaces what a process has.
@@ -32,16 +37,33 @@ func (c *content) keep(state []int) {
 	}
 }
 
+// begin has a log of its own begin with what a process has.
+func (c *content) begin(state []int) {
+	if c.keep(state); c.disk != nil {
+		c.disk.id = c.fresh
+	}
+}
+
+// copy replaces what a standby has. Of its disk it says nothing.
+func (c *content) copy(state []int) {
+	if c.state = slices.Clone(state); c.disk != nil {
+		c.disk.id, c.disk.state = "", nil
+	}
+}
+
 // mount gives a process a log: that of the one before at its place, another, or none.
 func (w *world) mount(number, life int) (c content) {
 	if w.rand.IntN(5) == 0 {
 		return c
 	}
-	if w.disks[number] == nil || w.chance(10) {
-		w.disks[number] = &disk{id: fmt.Sprintf("log %d.%d", number, life)}
+	if d := w.disks[number]; d == nil || w.chance(10) {
+		if d != nil {
+			w.gone[d.id] = true
+		}
+		w.disks[number] = &disk{}
 	}
 	c.disk = w.disks[number]
-	c.state = slices.Clone(c.disk.state)
+	c.old, c.fresh, c.state = c.disk.id, fmt.Sprintf("log %d.%d", number, life), slices.Clone(c.disk.state)
 	return c
 }
 
@@ -52,6 +74,10 @@ func (w *world) work(p *process) {
 	}
 	w.after(500*time.Millisecond+w.upTo(time.Second), func() { w.work(p) })
 	if p.frozen > w.now || !p.believes(w.now) {
+		return
+	}
+	if !p.owns {
+		w.own(p)
 		return
 	}
 	w.changes++
@@ -69,7 +95,7 @@ func (w *world) work(p *process) {
 			q.from = nil // the connection is lost
 		case q.from == p || w.rand.IntN(4) == 0:
 			q.from, p.sent[q.id()] = p, len(p.state)
-			q.keep(p.state)
+			q.copy(p.state)
 			copies = append(copies, q.id())
 		}
 	}
@@ -90,10 +116,44 @@ func (w *world) work(p *process) {
 	if all > len(w.acked) {
 		w.acked = slices.Clone(p.state[:all])
 	}
+	if there, whole := w.logged(w.record); there && !whole {
+		w.wrong = fmt.Sprintf("%s acknowledges %d changes that are not all in the log of %+v", p.id(), len(w.acked), w.record)
+	}
+}
+
+// own is what a process does that took the role over from a copy: it brings what it holds to its disk, or fails and gives the role back or
+// ends.
+func (w *world) own(p *process) {
+	switch {
+	case w.chance(15):
+		w.failed++
+		w.die(p)
+	case w.chance(20):
+		w.failed++
+		w.step(p, coord.Release{})
+	case !p.whole:
+		p.begin(p.state)
+		p.whole = true
+		w.step(p, coord.Own{})
+	}
+}
+
+// logged reports whether the log that a record names is on a disk, and whether all that was acknowledged is in it.
+func (w *world) logged(h *coord.Holder) (there, whole bool) {
+	for _, d := range w.disks {
+		if h != nil && h.Log != "" && d.id == h.Log {
+			return true, len(d.state) >= len(w.acked) && slices.Equal(d.state[:len(w.acked)], w.acked)
+		}
+	}
+	return false, false
 }
 
 // recorded is when a process knows whom the record names.
 func (w *world) recorded(p *process) {
+	if !p.owns {
+		p.owns = true
+		return
+	}
 	clear(p.named)
 	for _, id := range p.asked {
 		p.named[id] = true
@@ -105,8 +165,17 @@ func (w *world) recorded(p *process) {
 // has lost it has waited for others.
 func (w *world) takeover(p *process, h coord.Holder) {
 	before := w.record
+	log, copies := p.fresh, []string(nil)
+	switch {
+	case before == nil:
+	case slices.Contains(before.Copies, p.id()): // until it owns what it has, what the one before has counts
+		log = cmp.Or(before.Log, p.fresh)
+		copies = slices.DeleteFunc(slices.Clone(before.Copies), func(id string) bool { return id == p.id() })
+	case p.old != "" && before.Log == p.old:
+		log = p.disk.id
+	}
 	switch complete := h.Since < h.Epoch; {
-	case h.Log != p.log() || len(h.Copies) > 0:
+	case h.Log != log || !slices.Equal(h.Copies, copies):
 		w.wrong = fmt.Sprintf("%s takes over with the log %q and the copies %v", p.id(), h.Log, h.Copies)
 	case complete && (before == nil || before.Since != h.Since):
 		w.wrong = fmt.Sprintf("%s says that nothing was lost since %d, after %+v", p.id(), h.Since, before)

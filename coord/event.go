@@ -30,11 +30,17 @@ type Release struct{}
 // after Release.
 type Copies struct{ Copies []string }
 
+// Own says that what the holder has lies whole in its own log, which the record is to name from now on. It is for a holder that came to the
+// role FromCopy, once, and before its first Copies: until then the record has the log and the other copies of the holder before. It is
+// ignored when Copies is, and of any other holder.
+type Own struct{}
+
 func (Read) event()     {}
 func (Wrote) event()    {}
 func (Deadline) event() {}
 func (Release) event()  {}
 func (Copies) event()   {}
+func (Own) event()      {}
 
 // Effect is something that the shell has to do; the types of this file are all there are. Of requests to the store only
 // the last one matters: the shell gives up the one before.
@@ -75,7 +81,8 @@ type End struct {
 	Err error
 }
 
-// Recorded says that the record names the claims of the last Copies: whoever takes the role over has read that, or what was written later.
+// Recorded says that the record names the claims of the last Copies, and the holder's own log after Own: whoever takes the role over has
+// read that, or what was written later.
 type Recorded struct{}
 
 // Say is a line for people: whom the claim waits for, or why the store does not answer.

@@ -23,6 +23,7 @@ type Options struct {
 	Log string
 	// NewLog is the identity that the log gets when the role is held and what is in it was not continued; "": the server keeps none. It
 	// must not be on the disk before all is that the new holder begins with: a process that is started again would take for whole what is not.
+	// One that continues FromCopy says with [Held.Own] when it is.
 	NewLog string
 	// Sole says that nobody else can be at the address, as for somebody who listens there already and whose address is the
 	// same from everywhere (not 127.0.0.1, if the cluster has several machines). A holder that was there is dead then, and its
@@ -40,7 +41,7 @@ type Held struct {
 	given   atomic.Bool          // it is given back: never again
 	release chan struct{}
 	once    sync.Once
-	names   chan naming
+	asks    chan asking
 	lost    chan struct{}
 	err     error // why it was lost; set before lost is closed
 }
@@ -51,10 +52,10 @@ type span struct {
 	hold time.Duration
 }
 
-// naming is a request to name copies; done is closed when that is recorded.
-type naming struct {
-	copies []string
-	done   chan struct{}
+// asking is a request to change what the record says; done is closed when that is recorded.
+type asking struct {
+	event Event
+	done  chan struct{}
 }
 
 // Claim waits until this process has the role, and keeps it from then on in the background, until Release, the end of ctx, or
@@ -69,7 +70,7 @@ func Claim(ctx context.Context, s Store, cluster string, role Role, addr string,
 	if err != nil {
 		return nil, err
 	}
-	h := &Held{role: role, release: make(chan struct{}), names: make(chan naming), lost: make(chan struct{})}
+	h := &Held{role: role, release: make(chan struct{}), asks: make(chan asking), lost: make(chan struct{})}
 	k := &keeper{Held: h, machine: machine, store: s, key: role.key(cluster), say: o.Say, hold: machine.hold(),
 		begin: time.Now(), answers: make(chan Event), has: make(chan struct{}), forget: func() {}}
 	go k.run(ctx)
@@ -127,12 +128,30 @@ func (h *Held) SetCopies(ctx context.Context, ids []string) error {
 	if err := checkCopies(ids); err != nil {
 		return fmt.Errorf("coord: %s: %w", h.role, err)
 	}
-	n := naming{slices.Clone(ids), make(chan struct{})}
-	names := h.names
+	return h.ask(ctx, Copies{slices.Clone(ids)})
+}
+
+// Own says that what this holder has lies whole in its own log, under Options.NewLog; it is for one that continues [FromCopy], and comes
+// before SetCopies. It returns nil once the store has said that the record names that log, and at once for any other holder, whose record
+// does so already. Errors are those of SetCopies: the record may name the log then, or be as it was.
+//
+// Until then the record has the log and the other copies of the holder before: should this one fail, and give the role back or end,
+// whoever has one of them goes on with all that was acknowledged. So nothing may be acknowledged before Own has returned nil.
+func (h *Held) Own(ctx context.Context) error {
+	if h.Continues() != FromCopy {
+		return nil
+	}
+	return h.ask(ctx, Own{})
+}
+
+// ask has the record say something, and waits until it does.
+func (h *Held) ask(ctx context.Context, e Event) error {
+	n := asking{e, make(chan struct{})}
+	asks := h.asks
 	for {
 		select {
-		case names <- n:
-			names = nil
+		case asks <- n:
+			asks = nil
 		case <-n.done:
 			return nil
 		case <-h.lost:
@@ -171,7 +190,7 @@ type keeper struct {
 	answers chan Event
 	has     chan struct{} // closed when the role is held for the first time
 	forget  context.CancelFunc
-	naming  []naming // that wait until they are recorded
+	asked   []asking // that wait until they are recorded
 	last    string   // what was said last
 }
 
@@ -199,9 +218,9 @@ func (k *keeper) run(ctx context.Context) {
 		case e = <-k.answers:
 		case <-release:
 			e, release = Release{}, nil
-		case n := <-k.names:
-			k.naming = append(k.naming, n)
-			e = Copies{n.copies}
+		case n := <-k.asks:
+			k.asked = append(k.asked, n)
+			e = n.event
 		case <-ctx.Done():
 			k.err = fmt.Errorf("coord: %s: %w%s", k.role, ctx.Err(), k.last)
 			return
@@ -228,10 +247,10 @@ func (k *keeper) do(ctx context.Context, effect Effect) {
 	case Hold:
 		k.holds(e)
 	case Recorded:
-		for _, n := range k.naming {
+		for _, n := range k.asked {
 			close(n.done)
 		}
-		k.naming = nil
+		k.asked = nil
 	case Stop:
 		k.span.Store(nil)
 	case End:

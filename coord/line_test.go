@@ -92,6 +92,70 @@ func TestSetCopies(t *testing.T) {
 	})
 }
 
+// TestOwn: who took the role over from a copy has the log and the other copies of the one before in the record until it owns what it has,
+// whatever becomes of the requests, and for ever if it gives the role back before; then the one before has it again.
+func TestOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &faulty{Store: &coord.Memory{}}
+		want := func(id, log string, copies ...string) {
+			t.Helper()
+			if r := record(t, f.Store); r.ID != id || r.Log != log || !slices.Equal(r.Copies, copies) || r.Since != 1 {
+				t.Fatalf("%+v, want the log %q and the copies %q of %q", r, log, copies, id)
+			}
+		}
+		first := claim(t, f, "host:1", coord.Options{ID: "first", NewLog: "one"})
+		if err := errors.Join(first.Own(t.Context()), first.SetCopies(t.Context(), []string{"second", "third"}), first.Release(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		second := claim(t, f, "host:2", coord.Options{ID: "second", NewLog: "two"})
+		time.Sleep(time.Hour)
+		want("second", "one", "third")
+		if err := second.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want("", "one", "third")
+		if err := second.Own(t.Context()); !errors.Is(err, coord.ErrFenced) {
+			t.Errorf("it was given back: %v", err)
+		}
+
+		third := claim(t, f, "host:3", coord.Options{ID: "third", NewLog: "three"})
+		if third.Continues() != coord.FromCopy {
+			t.Errorf("the third continues %v", third.Continues())
+		}
+		if err := third.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		again := claim(t, f, "host:1", coord.Options{ID: "again", Log: "one", NewLog: "four"})
+		if err := again.Own(t.Context()); err != nil || again.Continues() != coord.FromLog {
+			t.Errorf("the first is back with %v, and continues %v", err, again.Continues())
+		}
+		want("again", "one")
+		if err := errors.Join(again.SetCopies(t.Context(), []string{"fifth", "sixth"}), again.Release(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+
+		fifth := claim(t, f, "host:5", coord.Options{ID: "fifth", Log: "old", NewLog: "five"})
+		f.set(true, 0, false)
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		if err := fifth.Own(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the store is away: %v", err)
+		}
+		want("fifth", "one", "sixth")
+		f.set(false, 5*time.Second, true) // it is done, and the answer is late
+		if err := fifth.Own(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want("fifth", "five")
+		time.Sleep(time.Hour)
+		want("fifth", "five")
+		if err := errors.Join(fifth.SetCopies(t.Context(), []string{"x"}), fifth.Release(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		want("", "five", "x")
+	})
+}
+
 // TestSetCopiesFenced: whoever lost the role meanwhile is told so.
 func TestSetCopiesFenced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -119,11 +183,11 @@ func TestSetCopiesFenced(t *testing.T) {
 func TestLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &coord.Memory{}
-		hold := func(want coord.Member, from coord.Continuation, within time.Duration, id string) (*coord.Held, func()) {
+		hold := func(want coord.Member, from coord.Continuation, within time.Duration, id, log string) (*coord.Held, func()) {
 			t.Helper()
 			ctx, die := context.WithCancel(t.Context())
 			begin := time.Now()
-			h, err := coord.Claim(ctx, s, "c", coord.Server(0), want.Addr, coord.Options{ID: id, Log: want.Log, NewLog: want.Log, Lease: lease})
+			h, err := coord.Claim(ctx, s, "c", coord.Server(0), want.Addr, coord.Options{ID: id, Log: log, NewLog: log, Lease: lease})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +200,7 @@ func TestLine(t *testing.T) {
 			}
 			return h, func() { die(); <-h.Lost() }
 		}
-		first, die := hold(coord.Member{Addr: "host:1", Epoch: 1, Since: 1, Log: "one"}, coord.Anew, 0, "")
+		first, die := hold(coord.Member{Addr: "host:1", Epoch: 1, Since: 1, Log: "one"}, coord.Anew, 0, "", "one")
 		servers, err := coord.Find(t.Context(), s, "c", 1)
 		if err != nil {
 			t.Fatal(err)
@@ -181,18 +245,18 @@ func TestLine(t *testing.T) {
 		}
 		die()
 		same()
-		second, _ := hold(coord.Member{Addr: "host:2", Epoch: 2, Since: 1, Log: "two"}, coord.FromCopy, lease, "standby")
+		second, _ := hold(coord.Member{Addr: "host:2", Epoch: 2, Since: 1, Log: "one"}, coord.FromCopy, lease, "standby", "two")
 		same()
 		begin(1, nil)
-		if err := second.Release(t.Context()); err != nil {
+		if err := errors.Join(second.Own(t.Context()), second.Release(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		same()
-		_, die = hold(coord.Member{Addr: "host:3", Epoch: 3, Since: 1, Log: "two"}, coord.FromLog, 0, "")
+		_, die = hold(coord.Member{Addr: "host:3", Epoch: 3, Since: 1, Log: "two"}, coord.FromLog, 0, "", "two")
 		same()
 		begin(1, nil)
 		die()
-		fourth, _ := hold(coord.Member{Addr: "host:4", Epoch: 4, Since: 4}, coord.Anew, 3*lease, "")
+		fourth, _ := hold(coord.Member{Addr: "host:4", Epoch: 4, Since: 4}, coord.Anew, 3*lease, "", "")
 		if err := <-changed; err != nil {
 			t.Error(err)
 		}

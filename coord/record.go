@@ -17,9 +17,9 @@ type Holder struct {
 	Beat  uint64        `json:"beat,omitempty"` // how often the claim was written
 	Lease time.Duration `json:"lease_ns,omitempty"`
 	// Log is the identity of the log from which what the holder holds comes back, on its disk; "": it has none. It stays when the role is
-	// given back, as Since and Copies do.
+	// given back, as Since and Copies do. A holder that came to it from a copy has those of the one before, until it owns what it has.
 	Log string `json:"log,omitempty"`
-	// Copies are the IDs of claims that have all that the holder has acknowledged, at most CopiesLimit.
+	// Copies are the IDs of claims that have all that was acknowledged, at most CopiesLimit.
 	Copies []string `json:"copies,omitempty"`
 	Since  uint64   `json:"since,omitempty"` // the first epoch from which on nothing was lost that was acknowledged; 0: Epoch
 }

@@ -273,15 +273,21 @@ func (l *link) repeat(ctx context.Context, try func(ctx context.Context) error) 
 }
 
 // first makes the first connection. Where a server may be another one meanwhile, that is looked for as if a connection had been lost.
-func (l *link) first(ctx context.Context) (err error) {
+func (l *link) first(ctx context.Context) error {
 	o := &l.c.o
-	if l.conn, err = o.Network.Dial(ctx, l.addr); err == nil || o.Find == nil || o.Retry <= 0 || !errors.Is(err, rpc.ErrUnreachable) {
+	conn, err := o.Network.Dial(ctx, l.addr)
+	switch {
+	case err == nil:
+		l.conn = conn
+		return nil
+	case o.Find == nil || o.Retry <= 0 || !errors.Is(err, rpc.ErrUnreachable):
 		return err
 	}
 	l.lose(err)
-	return l.repeat(ctx, func(ctx context.Context) (err error) {
-		if l.conn, err = l.dial(ctx); err == nil {
-			l.lost = nil
+	return l.repeat(ctx, func(ctx context.Context) error {
+		conn, err := l.dial(ctx)
+		if err == nil {
+			l.conn, l.lost = conn, nil
 		}
 		return err
 	})

@@ -192,6 +192,88 @@ func TestCopyMemory(t *testing.T) {
 	})
 }
 
+// TestCopyEmpties: what a standby has from before stays until a server has answered that has the role, and who is to know of it is told first.
+func TestCopyEmpties(t *testing.T) {
+	logs, err := server.OpenLogDir(t.TempDir(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := logs.Folder("000001").Lock() // makes the folder
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unlock(); err != nil {
+		t.Fatal(err)
+	}
+	role := &keptRole{}
+	net := &mem.Network{}
+	first := &server.Server{Funcs: table(t), Bucket: &blob.Mem{}, Logs: newLogDisk(1).start(), Replicas: 2, Role: role}
+	l, err := net.Listen(t.Context(), "first", first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	conn, err := net.Dial(t.Context(), "first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	copying := (&server.Server{Funcs: table(t), Bucket: &blob.Mem{}, Logs: logs}).NewCopying("b")
+	told, answer := 0, errors.New("not now")
+	copying.Empties = func() error {
+		if names, err := logs.List(); err != nil || len(names) != 1 {
+			t.Errorf("there is %q when the log is to go, %v", names, err)
+		}
+		told++
+		return answer
+	}
+	if err := copying.From(t.Context(), conn); !errors.Is(err, rpc.ErrStandby) || told != 0 {
+		t.Errorf("the server has no role: %v, and the log goes %d times", err, told)
+	}
+	role.held = true
+	if err := copying.From(t.Context(), conn); !errors.Is(err, answer) || told != 1 {
+		t.Errorf("the log is to stay: %v, and goes %d times", err, told)
+	}
+	answer = nil
+	if err := copying.Drop(); err != nil || told != 2 {
+		t.Errorf("dropped: %v, and goes %d times", err, told)
+	}
+	if names, err := logs.List(); err != nil || len(names) > 0 {
+		t.Errorf("%q is left, %v", names, err)
+	}
+}
+
+// TestCopyTakeFails: a standby that is named and whose disk fails before all that was acknowledged is there does not take the role over, and
+// does not wait for ever.
+func TestCopyTakeFails(t *testing.T) {
+	pairOf(t, 1<<40, func(t *testing.T, p *pair) {
+		p.disks[1].slow = 10 * time.Second
+		conn, err := p.net.Dial(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		copying, over := p.servers[1].NewCopying("b"), make(chan error, 1)
+		go func() { over <- copying.From(t.Context(), conn) }()
+		c, err := p.task("a", "j")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if err := push(t.Context(), c, 1); err != nil || p.roles[0].names() != 1 {
+			t.Fatalf("pushed with %v, and %d standbys are named", err, p.roles[0].names())
+		}
+		_ = conn.Close()
+		<-over
+		p.disks[1].start() // nothing comes there any more
+		if err := copying.Take(t.Context()); err == nil {
+			t.Error("a standby takes the role over that has not all on its disk")
+		}
+		_ = copying.Drop()
+		if err := c.Leave(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // longest is how many bytes that are not 0 at their end are durable of the files of a folder with an ending, of the longest.
 func (d *logDisk) longest(folder, ending string) (n int) {
 	d.mu.Lock()

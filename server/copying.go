@@ -23,6 +23,10 @@ import (
 //
 // What was acknowledged is in the memory of the standby, and on its way to its disk. So a standby that is started again begins anew.
 type Copying struct {
+	// Empties, if there is one, is called before what is in the folder from before goes: when a server that has the role has answered, and by
+	// Drop. After an error it stays.
+	Empties func() error
+
 	s     *Server
 	claim string
 	run   string // of the server that is copied
@@ -344,6 +348,11 @@ func (c *Copying) forget(in *copyIn) (bad error) {
 
 // anew begins a copy of another server: all that is here goes.
 func (c *Copying) anew(run string) error {
+	if c.Empties != nil {
+		if err := c.Empties(); err != nil {
+			return err
+		}
+	}
 	c.ends()
 	c.ctx, c.ends = context.WithCancel(context.Background())
 	var bad error
@@ -364,7 +373,7 @@ func (c *Copying) anew(run string) error {
 }
 
 // Take makes the server the one that was copied, as it is here: when all is replayed, and on the disk, its jobs go on, and their tasks have
-// their grace to come back. The server answers nothing meanwhile.
+// their grace to come back. The server answers nothing meanwhile, nor after an error.
 func (c *Copying) Take(ctx context.Context) error {
 	var bad error
 	for _, name := range slices.Sorted(maps.Keys(c.logs)) {

@@ -31,6 +31,7 @@ func TestWorkerWaits(t *testing.T) {
 // TestTwoJobsAtOnce starts two whole jobs of the default name on the same servers at the same moment, again and again: one
 // of them does its work, and the other is told why not.
 func TestTwoJobsAtOnce(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := examples(t, dir)
 	_, one := startServer(t, dir)

@@ -15,6 +15,7 @@ import (
 // for a while: standbys take over, who was replaced ends and says so, and the jobs of the cluster end with the bits of trainings that
 // nothing happened to.
 func TestStandby(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	mustRun(t, dir, "data", "clicks", "--preset", "criteo", "--rows", "4000", "--out", "clicks.ffm")
 	settings := []string{"--algo", "fm", "--data", "clicks.ffm", "--epochs", "80", "--batch", "32"}

@@ -29,6 +29,7 @@ func twoWorkers(t *testing.T, dir, servers string, more ...string) (workers [2]*
 // TestWorkerFreezes stops one of two workers without ending it: the servers notice that nothing is heard of it, and the
 // other worker is told who it was.
 func TestWorkerFreezes(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	_, one := startServer(t, dir)
 	_, two := startServer(t, dir)
@@ -66,6 +67,7 @@ func TestWorkerInterrupted(t *testing.T) {
 // TestServerStartedAnew kills a server and starts another one at its address: the workers find that what it held is lost,
 // and the job can be run again.
 func TestServerStartedAnew(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	_, one := startServer(t, dir)
 	dying, two := startServer(t, dir)

@@ -38,6 +38,7 @@ func longJob(t *testing.T, dir string, more ...string) []string {
 // TestGivenUp: of a worker that is killed, and not started again, the others take over the examples, under each protocol, with and without
 // checkpoints; also after a server was lost meanwhile. When it went, and how many examples were left out, is in the report.
 func TestGivenUp(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		settings []string
@@ -80,6 +81,7 @@ func TestGivenUp(t *testing.T) {
 // TestComesAndGoes: a worker that is told to leave does so between two epochs; one that comes in its place later shares the examples from the
 // next epoch on, and so does one that was never there. When the job has ended there is nothing for it to do.
 func TestComesAndGoes(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	settings := longJob(t, dir, "--epochs", "150", "--early-stop", "150", "--checkpoint", "ck", "--checkpoint-every", "1h", "--leave")
 	c := &cast{t: t, dir: dir, servers: make([]*process, 2), workers: make([]*process, 3), settings: settings}
@@ -166,6 +168,7 @@ func TestFolderTaken(t *testing.T) {
 
 // TestBackInTime: a worker that is started again before it is given up takes its place, and the job has the bits of one that nothing happened to.
 func TestBackInTime(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	settings := longJob(t, dir, "--epochs", "20", "--early-stop", "20", "--give-up", "20s")
 	alone := newProcess(t, dir, "train", "--tasks", "3", "--algo", "fm", "--data", "clicks.ffm", "--batch", "30", "--holdout", "0.1", "--epochs", "20",

@@ -63,6 +63,7 @@ func lives(pid int) bool {
 
 // TestLaunchInterrupted ends a launch by Ctrl-C, and by the death of its supervisor: no process is left, and nothing half made.
 func TestLaunchInterrupted(t *testing.T) {
+	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(sig.String(), func(t *testing.T) {
 			dir := t.TempDir()
@@ -105,6 +106,7 @@ func TestLaunchInterrupted(t *testing.T) {
 // TestLaunchRestarts kills a server and a worker that waits for its examples: both are started again, and the model is that of a training
 // of which nothing was killed.
 func TestLaunchRestarts(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := examples(t, dir)
 	settings := []string{"--data", "late.dummy", "--format", "dummy", "--epochs", "3", "--servers", "2"}
@@ -159,6 +161,7 @@ func TestLaunchRestarts(t *testing.T) {
 
 // TestLaunchNoRestarts: --restarts 0 ends a launch with the first process that is killed, and says what it said last.
 func TestLaunchNoRestarts(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	examples(t, dir)
 	p := newProcess(t, dir, "launch", "--workers", "2", "--data", "small.dummy", "--format", "dummy", "--epochs", "1000000", "--log",

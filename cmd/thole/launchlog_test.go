@@ -16,6 +16,7 @@ import (
 // TestLaunchServerLog kills servers of a launch that keep logs, with checkpoints and without, under BSP and ASP, up to the end: the job ends by
 // itself, nobody goes back or begins another attempt, and under BSP the model has the bytes of a training that nobody disturbed.
 func TestLaunchServerLog(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	examples(t, dir)
 	settings := []string{"--data", "small.dummy", "--format", "dummy", "--epochs", "60", "--batch", "8", "--servers", "2"}

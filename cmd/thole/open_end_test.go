@@ -11,6 +11,7 @@ import (
 
 // TestOpenEnd wants workers that are not told how many epochs to make to stop at the same one as training in one process does.
 func TestOpenEnd(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := examples(t, dir)
 	_, server := startServer(t, dir)

@@ -56,6 +56,9 @@ func mustRun(t *testing.T, dir string, args ...string) {
 	}
 }
 
+// everyCase reports whether tests try each case of who is killed when, as "make kills" has them do, and not a few that differ most.
+func everyCase() bool { return os.Getenv("KILL_TIME") != "" }
+
 // lines are what a process prints while it runs.
 type lines struct{ *bufio.Scanner }
 
@@ -123,6 +126,7 @@ func worker(t *testing.T, dir, servers, file string, task int, more ...string) *
 
 // TestProcesses trains each algorithm with two server and two worker processes and wants the bytes that one process gives.
 func TestProcesses(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	few := examples(t, dir)
 	clicks := newProcess(t, dir, "data", "clicks", "--preset", "criteo", "--rows", "300", "--out", "clicks.ffm")
@@ -192,6 +196,7 @@ func filesIn(t *testing.T, model string) map[string]string {
 
 // TestServerDies kills a server in the middle of a job: the worker must say which one, and end.
 func TestServerDies(t *testing.T) {
+	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		t.Run(sig.String(), func(t *testing.T) {
 			dir := t.TempDir()

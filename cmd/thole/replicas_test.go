@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,7 @@ import (
 // is killed while it has no standby and comes back with its log. Without a checkpoint the job goes on each time where it was, and has the
 // bits of one that nothing happened to.
 func TestReplicas(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	mustRun(t, dir, "data", "clicks", "--preset", "criteo", "--rows", "4000", "--out", "clicks.ffm")
 	settings := []string{"--algo", "fm", "--data", "clicks.ffm", "--epochs", "60", "--batch", "32"}
@@ -29,25 +31,9 @@ func TestReplicas(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	// until waits until what is known of a role is as it should be.
 	until := func(role int, what string, is func(h *coord.Holder) bool) *coord.Holder {
 		t.Helper()
-		var h *coord.Holder
-		for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-			if h, _, err = coord.Who(t.Context(), store, usualCluster, coord.Server(role)); err != nil {
-				t.Fatal(err)
-			}
-			if h != nil && is(h) {
-				return h
-			}
-			for i, w := range c.workers {
-				if w != nil && w.ProcessState != nil {
-					t.Fatalf("worker %d ended: %s", i, &w.err)
-				}
-			}
-		}
-		t.Fatalf("server %d is never %s, but %+v", role, what, h)
-		return nil
+		return c.role(store, role, what, is)
 	}
 	// another starts another server for a role, on a disk, and gives the one before.
 	another := func(role int, disk string) (before *process) {
@@ -101,5 +87,72 @@ func TestReplicas(t *testing.T) {
 		if text := w.err.String(); strings.Contains(text, "attempt") || strings.Contains(text, "checkpoint") {
 			t.Errorf("worker %d went back: %s", i, text)
 		}
+	}
+}
+
+// role waits until what is known of a role is as it should be.
+func (c *cast) role(store coord.Store, role int, what string, is func(h *coord.Holder) bool) *coord.Holder {
+	c.t.Helper()
+	var h *coord.Holder
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		var err error
+		if h, _, err = coord.Who(c.t.Context(), store, usualCluster, coord.Server(role)); err != nil {
+			c.t.Fatal(err)
+		}
+		if h != nil && is(h) {
+			return h
+		}
+		for i, w := range c.workers {
+			if w != nil && w.ProcessState != nil {
+				c.t.Fatalf("worker %d ended: %s", i, &w.err)
+			}
+		}
+	}
+	c.t.Fatalf("server %d is never %s, but %+v", role, what, h)
+	return nil
+}
+
+// TestReplicaFails: a server is killed, and its standby cannot write its log when it takes over: it ends and says what to do, and the one
+// before, started again, has its role back at once with all that it had acknowledged.
+func TestReplicaFails(t *testing.T) {
+	dir := t.TempDir()
+	mustRun(t, dir, "data", "clicks", "--preset", "criteo", "--rows", "4000", "--out", "clicks.ffm")
+	settings := []string{"--algo", "fm", "--data", "clicks.ffm", "--epochs", "30", "--batch", "32"}
+	mustRun(t, dir, append([]string{"train", "--model", "alone"}, settings...)...)
+	c := &cast{t: t, dir: dir, roles: true, logs: "a", servers: make([]*process, 1), workers: make([]*process, 1)}
+	c.settings = append(settings, "--model", "kept")
+	store, err := all.Open("dir:" + filepath.Join(dir, "roles"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	c.server(0)
+	first := c.servers[0]
+	c.logs = "b"
+	c.server(0)
+	second := c.servers[0]
+	c.worker(0)
+	c.says(0, "epoch ")
+	before := c.role(store, 0, "copied", func(h *coord.Holder) bool { return len(h.Copies) == 1 })
+	c.kill(first)
+	log := filepath.Join(dir, "log.0.b")
+	if err := errors.Join(os.Rename(log, log+".away"), os.WriteFile(log, nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	const advice = "start the server again that had the role before, with its --log: "
+	if err = second.Wait(); second.ProcessState.ExitCode() != 1 || !strings.Contains(second.err.String(), advice) {
+		t.Errorf("the standby ends with %v: %s", err, &second.err)
+	}
+	given := c.role(store, 0, "given back", func(h *coord.Holder) bool { return h.ID == "" })
+	if given.Epoch != before.Epoch+1 || given.Log != before.Log || given.Since != 1 {
+		t.Errorf("%+v is given back, after %+v", given, before)
+	}
+	c.logs = "a"
+	c.server(0)
+	c.role(store, 0, "back", func(h *coord.Holder) bool { return h.ID != "" && h.Log == before.Log && h.Since == 1 })
+	c.end()
+	mustRun(t, dir, "diff", "alone", "kept")
+	if text := c.workers[0].err.String(); strings.Contains(text, "attempt") || strings.Contains(text, "checkpoint") {
+		t.Errorf("the worker went back: %s", text)
 	}
 }

@@ -79,6 +79,7 @@ func (o *serverOptions) newLine(s *server.Server, logs *server.LogDir, role *rol
 		}
 	}
 	l.copying = s.NewCopying(l.claim)
+	l.copying.Empties = func() error { return logs.SetIdentity("") }
 	l.old, err = logs.Identity()
 	return l, err
 }
@@ -127,9 +128,6 @@ func (l *line) copyOnce(ctx context.Context) error {
 	if err != nil || h == nil || h.ID == "" || h.ID == l.claim || h.Log == "" || h.Log == l.old {
 		return err
 	}
-	if err := l.logs.SetIdentity(""); err != nil { // what is there goes
-		return err
-	}
 	conn, err := l.net.Dial(ctx, h.Addr)
 	if err != nil {
 		return err
@@ -138,28 +136,31 @@ func (l *line) copyOnce(ctx context.Context) error {
 	return l.copying.From(ctx, conn)
 }
 
-// take makes the server what the role holds, which it has now.
+// take makes the server what the role holds, which it has now. It is to answer nothing before, nor after an error.
 func (l *line) take(ctx context.Context, h *coord.Held) (err error) {
 	if l == nil {
 		return nil
 	}
-	id := l.fresh
+	id, advice := l.fresh, ""
 	switch h.Continues() {
 	case coord.FromCopy:
+		advice = fmt.Sprintf(" (start the server again that had the role before, with its --log: it has what was held, and nobody who has not "+
+			"takes the role over for three leases, %v)", 3*l.role.lease)
 		err = l.copying.Take(ctx)
 	case coord.FromLog:
 		id = l.old
 		err = l.s.Recover(ctx)
 	default:
-		if err = l.logs.SetIdentity(""); err == nil {
-			err = l.copying.Drop() // also what is left of another time
-		}
+		err = l.copying.Drop() // also what is left of another time
 	}
 	if err == nil {
 		err = l.logs.SetIdentity(id)
 	}
+	if err == nil {
+		err = h.Own(ctx) // now that a server that is started again has what this one has
+	}
 	if err != nil {
-		return fmt.Errorf("%s of cluster %q, %v: %w", coord.Server(l.role.number), l.role.cluster, h.Continues(), err)
+		return fmt.Errorf("%s of cluster %q, %v: %w%s", coord.Server(l.role.number), l.role.cluster, h.Continues(), err, advice)
 	}
 	l.log.Info("the role is held", "epoch", h.Epoch(), "continued", h.Continues().String())
 	return nil

@@ -10,6 +10,7 @@ import (
 // TestServerLog kills a server with a log again and again while two workers train: they go on with it, no attempt is made anew, and under
 // BSP the model has the bytes of a training that nobody disturbed.
 func TestServerLog(t *testing.T) {
+	t.Parallel()
 	for name, staleness := range map[string]string{"BSP": "0", "ASP": "-1"} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

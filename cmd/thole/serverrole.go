@@ -153,25 +153,36 @@ func (r *roleHeld) stay(ctx context.Context, out io.Writer, at string, line *lin
 	if !waits() {
 		return nil
 	}
-	if err == nil {
-		err = line.take(ctx, h)
-	}
 	if err != nil {
+		return err
+	}
+	defer r.giveBack(ctx, h, log)
+	if err := line.take(ctx, h); err != nil {
+		switch {
+		case ctx.Err() != nil: // it is to end, and has answered nothing yet
+			return nil
+		case errors.Is(err, coord.ErrFenced):
+			return exitStatus{err, exitFenced}
+		}
 		return err
 	}
 	r.held.Store(h)
 	fmt.Fprintf(out, "%s of cluster %q at %s, epoch %d\n", coord.Server(r.number), r.cluster, addr, h.Epoch())
 	select {
 	case <-ctx.Done():
+		return nil
 	case <-h.Lost():
 		return exitStatus{fmt.Errorf("the role was lost: %w", h.Err()), exitFenced}
 	}
+}
+
+// giveBack gives a role back that the server has no more use for: another has it at once.
+func (r *roleHeld) giveBack(ctx context.Context, h *coord.Held, log *slog.Logger) {
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 	defer cancel()
 	if err := h.Release(within); err != nil {
 		log.Warn("the role could not be given back, and lapses", "err", err)
 	}
-	return nil
 }
 
 // releaseTime is how long a server that ends waits for the store.

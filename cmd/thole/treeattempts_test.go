@@ -182,6 +182,7 @@ func later(t *testing.T, folder string, than int, ended <-chan error) int {
 // TestTreesKilled kills a training again and again: it goes on each time, and its model is that of one that nobody killed. A training that
 // is interrupted says how to go on.
 func TestTreesKilled(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	examples(t, dir)
 	train := func(more ...string) *process {
