@@ -61,7 +61,7 @@ type late[R any] struct {
 
 // comesLate has a Join wait that is of such a task, as long as somebody goes on. A later one of the task takes the place of one that waits.
 func (j *Job[D, R]) comesLate(e *Join[R]) bool {
-	if j.attempt == 0 || e.Attempt < j.attempt || j.failed != nil || j.present == 0 { // who is there ends the attempt
+	if j.attempt == 0 || e.Attempt < j.attempt || j.failed != nil {
 		return false
 	}
 	if _, err := j.alike(e); err != nil {

@@ -278,21 +278,6 @@ func keep[T any](all []T, f func(*T) bool) []T {
 	return all[:n]
 }
 
-// end tells that nobody is left who is part of the job.
-func (j *Job[D, R]) end() {
-	if !j.ended && len(j.members) > 0 && j.present == 0 && (j.finished == len(j.members) || j.failed != nil) {
-		j.ended = true
-		for _, l := range j.late {
-			j.do(Ended[R]{l.req})
-		}
-		j.late = nil
-		j.do(End{})
-	}
-	if !j.ended && j.present == 0 && len(j.late) > 0 {
-		j.next(nil)
-	}
-}
-
 // Ended reports whether the effect End has come: the job does nothing any more.
 func (j *Job[D, R]) Ended() bool { return j.ended }
 

@@ -143,3 +143,24 @@ func (j *Job[D, R]) quit(e *Quit[R]) {
 	j.answer(e.Req, false)
 	j.end()
 }
+
+// end tells that nobody is left who is part of the job.
+func (j *Job[D, R]) end() {
+	if j.deserted() {
+		j.fail(fmt.Errorf("attempt %d of job %q: nobody is here any more, and not all had joined: %w", j.attempt, j.name, Aborted))
+	}
+	if !j.ended && len(j.members) > 0 && j.present == 0 && (j.finished == len(j.members) || j.failed != nil) {
+		j.ended = true
+		for _, l := range j.late {
+			j.do(Ended[R]{l.req})
+		}
+		j.late = nil
+		j.do(End{})
+	}
+}
+
+// deserted reports whether nobody is in an attempt any more that not all had joined: a worker that comes back when the job has come to its
+// end waits for the others, hears so, and leaves; or it is lost while it waits.
+func (j *Job[D, R]) deserted() bool {
+	return j.attempt > 0 && j.failed == nil && j.present == 0 && j.finished > 0 && j.finished < len(j.members)
+}

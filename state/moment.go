@@ -14,7 +14,7 @@ import (
 // Moment is where a training was when a checkpoint of it was taken.
 type Moment struct {
 	Run     string `json:"run,omitempty"`     // what all attempts of one training have in common, and no other has
-	Attempt int    `json:"attempt,omitempty"` // how often it has begun, from 1 on
+	Attempt int    `json:"attempt,omitempty"` // how often it has begun, from 1 on; where it moves, with the next time, which is elsewhere
 	Epoch   int    `json:"epoch,omitempty"`   // from 1 on
 	Step    int    `json:"step,omitempty"`    // steps made of that epoch, of which there are
 	Steps   int    `json:"steps,omitempty"`

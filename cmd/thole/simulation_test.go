@@ -31,6 +31,7 @@ type sim struct {
 	drawn  *simJob
 	net    *simNet
 	store  *simStore
+	logs   []*simLogs            // of the servers; nil: they have none
 	ending sync.WaitGroup        // what brings processes back
 	seen   map[string]blob.State // of the checkpoints that were read
 
@@ -42,7 +43,7 @@ type sim struct {
 }
 
 // simCount is what happened.
-type simCount struct{ kills, blocks, attempts, replaced, checkpoints, torn, failed, stayed, behind, moved int }
+type simCount struct{ kills, blocks, attempts, replaced, checkpoints, torn, failed, stayed, behind, moved, replayed int }
 
 func (c *simCount) add(o simCount) {
 	c.kills += o.kills
@@ -55,11 +56,13 @@ func (c *simCount) add(o simCount) {
 	c.stayed += o.stayed
 	c.behind += o.behind
 	c.moved += o.moved
+	c.replayed += o.replayed
 }
 
 // simServing is a server process.
 type simServing struct {
 	disk *simDisk
+	logs *simLogging
 	l    rpc.Listener
 	stop context.CancelFunc
 }
@@ -109,6 +112,10 @@ func (l simLog) Handle(_ context.Context, rec slog.Record) error {
 		l.s.mu.Lock()
 		l.s.count.replaced++
 		l.s.mu.Unlock()
+	case rec.Message == "job goes on where its log ends":
+		l.s.mu.Lock()
+		l.s.count.replayed++
+		l.s.mu.Unlock()
 	}
 	return nil
 }
@@ -126,6 +133,13 @@ func (s *sim) startServer(i int) {
 	ctx, v.stop = context.WithCancel(context.Background())
 	known := &simServer{name: name}
 	serving := &server.Server{Funcs: funcs, Codecs: codecs(), Bucket: v.disk, Log: slog.New(simLog{slog.DiscardHandler, s, known})}
+	if s.logs != nil {
+		v.logs = s.logs[i].start()
+		serving.Logs, serving.LogBase = v.logs, s.drawn.logBase
+		if err := serving.Recover(ctx); err != nil {
+			s.t.Error(err)
+		}
+	}
 	s.net.mu.Lock()
 	s.net.servers[name] = known
 	s.net.mu.Unlock()
@@ -153,6 +167,9 @@ func (s *sim) killServer(i int) bool {
 	v.disk.dead = true
 	s.store.mu.Unlock()
 	_ = v.l.Close()
+	if v.logs != nil { // nobody hears any more that it cannot write there
+		v.logs.of.kill()
+	}
 	v.stop()
 	return true
 }
@@ -197,6 +214,9 @@ func (s *sim) work(ctx context.Context, w *simWorking, i int) error {
 		tasks = append(tasks, task)
 	}
 	j.atServers, j.elsewhere, j.giveUp = true, tasks[0] > 0, s.drawn.giveUp
+	if j.back = s.logs != nil; j.back {
+		j.retry = logRetry
+	}
 	p, err := j.choose(ctx)
 	if err == nil {
 		err = p.read(ctx, e)
@@ -247,6 +267,11 @@ func (j *simJob) run(t *testing.T) (model map[string]string, told []string, coun
 	s.net = &simNet{Network: mem.Network{Log: slog.New(slog.DiscardHandler)}, rnd: rnd, blocked: map[[2]string]time.Time{},
 		conns: map[*simConn]struct{}{}, servers: map[string]*simServer{}}
 	for i := range s.servers {
+		if j.logBase > 0 {
+			s.logs = append(s.logs, newSimLogs(j.seed, uint64(i)))
+		}
+	}
+	for i := range s.servers {
 		s.startServer(i)
 	}
 	for i := range s.workers {
@@ -285,6 +310,14 @@ func (j *simJob) run(t *testing.T) (model map[string]string, told []string, coun
 	}
 	s.checkFolder(true)
 	model = s.model()
+	if s.logs != nil {
+		time.Sleep(2 * time.Hour) // until nobody is waited for any more, by a server that was killed neither
+	}
+	for i, l := range s.logs {
+		if names := l.left(); len(names) > 0 {
+			t.Errorf("server %d has logs %q when all has ended, want none", i, names)
+		}
+	}
 	for i := range s.servers {
 		s.killServer(i)
 	}

@@ -33,7 +33,7 @@ const simWriting = 20 * time.Millisecond // the time of an operation, at most
 
 var errSimDisk = errors.New("the disk said no")
 
-// soon is closed when an operation of the kind begins.
+// soon is closed when an operation of the kind begins; with "moved" when a checkpoint is there of a job that has moved.
 func (s *simStore) soon(kind string) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,14 +43,19 @@ func (s *simStore) soon(kind string) <-chan struct{} {
 	return s.next[kind]
 }
 
+// tell closes what soon gave; the caller has mu.
+func (s *simStore) tell(kind string) {
+	if c := s.next[kind]; c != nil {
+		close(c)
+		delete(s.next, kind)
+	}
+}
+
 // op takes the time of an operation; the error is why it is not made. Only the writing of checkpoints fails, as a training goes on
 // without them: what else cannot be read or written ends it, with its reason.
 func (d *simDisk) op(kind, name string) error {
 	d.mu.Lock()
-	if c := d.next[kind]; c != nil {
-		close(c)
-		delete(d.next, kind)
-	}
+	d.tell(kind)
 	takes := time.Duration(d.rnd.Int64N(int64(simWriting)))
 	fails := time.Now().Before(d.fails) && d.rnd.IntN(4) == 0 && kind != "look" && kind != "restore" && strings.HasPrefix(name, "ck/") &&
 		!strings.Contains(name, state.BestName(0)[:5])
@@ -118,7 +123,13 @@ func (d *simDisk) Publish(ctx context.Context, from, to string, over blob.State)
 	if err := d.op(kind, to); err != nil {
 		return err
 	}
-	return d.over(d.Mem.Publish(ctx, from, to, over))
+	err := d.over(d.Mem.Publish(ctx, from, to, over))
+	if e, _ := state.At(ctx, &d.Mem, to); err == nil && e.Err == nil && e.Head.Moment.Servers != nil {
+		d.mu.Lock()
+		d.tell("moved")
+		d.mu.Unlock()
+	}
+	return err
 }
 
 func (d *simDisk) Create(ctx context.Context, name string) (blob.Writer, error) {

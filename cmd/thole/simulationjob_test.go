@@ -15,6 +15,7 @@ type simJob struct {
 	args                          []string
 	bits                          bool // it ends with the same bits whatever happens
 	giveUp                        time.Duration
+	logBase                       int64 // servers have logs, with a base after so many bytes; 0: they have none
 	program                       []simEvent
 }
 
@@ -28,7 +29,7 @@ func (j *simJob) addrs() (all []string) {
 // calm is the job that nothing happens to.
 func (j *simJob) calm() *simJob {
 	calm := *j
-	calm.program, calm.servers = nil, 1
+	calm.program, calm.servers, calm.logBase = nil, 1, 0
 	return &calm
 }
 
@@ -65,6 +66,16 @@ func newSimJob(seed uint64, data string) *simJob {
 	return j
 }
 
+// absences has the job go on without workers that stay away, and some of them stay longer.
+func (j *simJob) absences(rnd *rand.Rand) {
+	j.bits, j.giveUp = false, []time.Duration{time.Second, 5 * time.Second, 20 * time.Second}[rnd.IntN(3)]
+	for i := range j.program {
+		if rnd.IntN(2) == 0 {
+			j.program[i].lasts += time.Duration(rnd.IntN(180)) * time.Second
+		}
+	}
+}
+
 // settings are what all workers are told.
 func (j *simJob) settings(data string, staleness int) {
 	j.args = append([]string{"--data", data, "--tasks", fmt.Sprint(j.tasks), "--staleness", fmt.Sprint(staleness), "--model", "model",
@@ -75,6 +86,9 @@ func (j *simJob) String() string {
 	text := fmt.Sprintf("%d servers, %d workers with %d tasks: %s", j.servers, j.workers, j.tasks, strings.Join(j.args, " "))
 	if j.giveUp > 0 {
 		text += fmt.Sprint(" --give-up ", j.giveUp)
+	}
+	if j.logBase > 0 {
+		text += fmt.Sprint(", servers with --log-base ", j.logBase)
 	}
 	for _, e := range j.program {
 		text += "\n\t" + e.String()

@@ -85,17 +85,36 @@ func TestSimulationGivenUp(t *testing.T) {
 	set := seeds.Of(t, "SIM", 100, 20)
 	all := newSimulation(t)
 	for seed := range set.All() {
-		rnd := rand.New(rand.NewPCG(seed, 3))
 		j := newSimJob(seed, all.data)
-		j.bits, j.giveUp = false, []time.Duration{time.Second, 5 * time.Second, 20 * time.Second}[rnd.IntN(3)]
-		for i := range j.program {
-			if rnd.IntN(2) == 0 {
-				j.program[i].lasts += time.Duration(rnd.IntN(180)) * time.Second
-			}
-		}
+		j.absences(rand.New(rand.NewPCG(seed, 3)))
 		set.Try(t, seed, j, func(t *testing.T) { all.try(t, j) })
 	}
 	t.Logf("%d seeds: %+v", set.Count, all.total)
+}
+
+// TestSimulationLogs is TestSimulation of servers with logs, which are killed more often and go on where they died; half of the jobs go on
+// without workers that stay away.
+func TestSimulationLogs(t *testing.T) {
+	set := seeds.Of(t, "SIM", 100, 20)
+	all := newSimulation(t)
+	for seed := range set.All() {
+		rnd := rand.New(rand.NewPCG(seed, 4))
+		j := newSimJob(seed, all.data)
+		if j.logBase = 1 << (10 + rnd.IntN(10)); rnd.IntN(2) == 0 {
+			j.absences(rnd)
+		}
+		for i := range j.program {
+			if e := &j.program[i]; e.what != simMove && rnd.IntN(2) == 0 {
+				e.what, e.lasts = simKillServer, time.Duration(rnd.IntN(3000))*time.Millisecond
+			}
+		}
+		all.calm(t, j)
+		set.Try(t, seed, j, func(t *testing.T) { all.try(t, j) })
+	}
+	t.Logf("%d seeds: %+v", set.Count, all.total)
+	if set.Count >= 20 && all.total.replayed == 0 {
+		t.Error("no server came back with its log")
+	}
 }
 
 // TestSimulated is what simulations found.
@@ -110,6 +129,9 @@ func TestSimulated(t *testing.T) {
 			program: []simEvent{{when: "save", what: simKillServer}}},
 		"cut off while the model is saved": {servers: 2, workers: 3, tasks: 3, every: 5,
 			program: []simEvent{{when: "save", what: simPart, server: 1, worker: 1, lasts: 39 * time.Second}}},
+		"between the checkpoint that moves the job and the next attempt": {servers: 2, workers: 3, tasks: 3, every: 5, program: []simEvent{
+			{after: 300 * time.Millisecond, what: simMove, to: []int{1}, lasts: time.Minute},
+			{when: "moved", what: simKillWorker, lasts: 9 * time.Second}}},
 	} {
 		j.keep, j.bits = 3, true
 		j.settings(all.data, 0)

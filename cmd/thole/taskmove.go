@@ -172,6 +172,7 @@ func (s *taskCheckpoints) handOver(ctx context.Context, at train.Place) error {
 		return err
 	}
 	s.moment.Move(s.p.where.servers, m.Servers)
+	s.moment.Attempt++ // nobody shall join this one on the other servers, some of which may have it
 	err := s.begin(ctx, at)
 	if err == nil {
 		err = s.goOn(ctx, true)

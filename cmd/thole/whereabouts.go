@@ -38,7 +38,8 @@ func (p *plan) moves() bool {
 // looks reports whether checkpoints of the job may say that it is elsewhere; those that --resume never leaves behind are another one's.
 func (p *plan) looks() bool { return p.moves() && (p.resume != resumeNever || p.attempt > 1) }
 
-// find asks the servers that are known where the job is, any of which sees its checkpoints, and gives those.
+// find asks the servers that are known where the job is, any of which sees its checkpoints, and gives those. Where it has moved to, no
+// attempt before that of its last checkpoint is joined.
 func (p *plan) find(ctx context.Context, c *cluster, w *watcher) *cluster {
 	p.where.given = c
 	if c.from != nil {
@@ -63,6 +64,9 @@ func (p *plan) find(ctx context.Context, c *cluster, w *watcher) *cluster {
 			if begins {
 				p.endLeft(ctx, c.net)
 			}
+		}
+		if m := &p.where.moment; m.Servers != nil {
+			p.attempt = max(p.attempt, m.Attempt)
 		}
 		break
 	}
