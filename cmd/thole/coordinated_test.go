@@ -41,6 +41,7 @@ func TestStandby(t *testing.T) {
 
 	frozen := standby(0)
 	tell(t, frozen, syscall.SIGSTOP)
+	c.taken(0, 2)
 	last = c.later(last)
 	tell(t, frozen, syscall.SIGCONT)
 	if err := frozen.Wait(); frozen.ProcessState.ExitCode() != exitFenced || !strings.Contains(frozen.err.String(), "server 0 has epoch 2 at ") {
