@@ -246,9 +246,10 @@ func named(err error, op, file string) error {
 	return err
 }
 
-// Write implements io.Writer. What has to be on the disk in the end goes there at once where that can be.
+// Write implements io.Writer. What has to be on the disk in the end may go there at once.
 func (w *dirWriter) Write(p []byte) (n int, err error) {
 	if w.dir.sync {
+		defer w.direct.time()()
 		var done bool
 		if done, err = w.direct.write(w.File, p, w.at); done {
 			w.at += int64(len(p))
