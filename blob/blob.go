@@ -105,6 +105,13 @@ type Writer interface {
 // ErrName says that a name is empty, absolute where it must not be, or leaves the bucket.
 var ErrName = errors.New("not a name within the bucket")
 
+// Yielder is a Writer that can leave more of the processors and of the memory of the machine to others, and write more slowly.
+type Yielder interface {
+	Writer
+	// Yield says whether it is to, from the next Write on.
+	Yield(yes bool)
+}
+
 // checkName refuses what is no name. A backslash is a letter like others unless the file system takes it for a slash.
 func checkName(name string) error {
 	if !fs.ValidPath(name) || name == "." || strings.Contains(name, "\x00") || filepath.Separator == '\\' && strings.Contains(name, `\`) {

@@ -234,6 +234,7 @@ type dirWriter struct {
 	at       int64        // where Write goes on
 	size     atomic.Int64 // of the file
 	ahead    ahead
+	yields   bool
 	direct   direct
 }
 
@@ -246,10 +247,12 @@ func named(err error, op, file string) error {
 	return err
 }
 
-// Write implements io.Writer. What has to be on the disk in the end may go there at once.
+// Yield implements Yielder: large writes that have to be on the disk in the end go there at once.
+func (w *dirWriter) Yield(yes bool) { w.yields = yes }
+
+// Write implements io.Writer.
 func (w *dirWriter) Write(p []byte) (n int, err error) {
-	if w.dir.sync {
-		defer w.direct.time()()
+	if w.yields && w.dir.sync {
 		var done bool
 		if done, err = w.direct.write(w.File, p, w.at); done {
 			w.at += int64(len(p))

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,33 +12,20 @@ const (
 	directLeast = 256 << 10 // from how many bytes on a write goes past what the system keeps of files
 	directAlign = 4 << 10   // what its place and its length are multiples of, and what the bytes lie at a multiple of
 	directAhead = 64 << 20  // how much of the disk is taken at once, at most
-	directIdle  = 8         // how many times as long as a write takes there was none before
 )
 
-// direct writes large parts of a file past what the system keeps of files, where they come slowly, as those of a checkpoint do while somebody
-// trains: that leaves the rest of the machine its memory, and its processors a copy of all bytes and most of the work for pages, which is
-// more than all other work for a checkpoint. Who writes as fast as can be is faster without.
+// direct writes large parts of a file past what the system keeps of files: that leaves the rest of the machine its memory, and its
+// processors a copy of all bytes and most of the work for pages, which is more than all other work for a checkpoint.
 type direct struct {
-	*os.File           // the same file; nil: not opened
-	off      bool      // it cannot be
-	taken    int64     // of the disk
-	ended    time.Time // when the last write did
-	took     time.Duration
-}
-
-// time is called before a write, and what it returns after it.
-func (d *direct) time() (end func()) {
-	began := time.Now()
-	return func() {
-		d.ended = time.Now()
-		d.took = d.ended.Sub(began)
-	}
+	*os.File       // the same file; nil: not opened
+	off      bool  // it cannot be
+	taken    int64 // of the disk
 }
 
 // write writes the whole of p, or nothing, and reports whether it did. Where the file system has no such writes, or not of what
 // lies where p does, it does nothing.
 func (d *direct) write(f *os.File, p []byte, at int64) (done bool, err error) {
-	if d.off || len(p) < directLeast || (int64(len(p))|at)&(directAlign-1) != 0 || d.took == 0 || time.Since(d.ended) < directIdle*d.took {
+	if d.off || len(p) < directLeast || (int64(len(p))|at)&(directAlign-1) != 0 {
 		return false, nil
 	}
 	if d.File == nil {

@@ -155,6 +155,7 @@ func (c *checkpoint) write(ctx context.Context, w *pendingSave, r *rpc.Response)
 	out := state.Part{Server: c.save.Index, Base: c.base.ID}
 	records := func(w *state.Writer) error {
 		pace := newPace(c.j.slowest.Load())
+		pace.yield = w.Yield
 		for i, st := range c.stores {
 			for _, shot := range c.shots[i] {
 				shot.pace = pace

@@ -9,10 +9,11 @@ import (
 // time alone, and else as much as they can. That a processor is idle says little: two of them may be one core, and all share memory.
 type pace struct {
 	begun time.Time
-	least float64       // seconds that a byte took when nothing else did
-	clock int32         // of the job
-	moved time.Time     // when that went on; zero: it has not yet
-	owed  time.Duration // pause; below 0: it was more than was owed, as others had the processors
+	least float64        // seconds that a byte took when nothing else did
+	clock int32          // of the job
+	moved time.Time      // when that went on; zero: it has not yet
+	owed  time.Duration  // pause; below 0: it was more than was owed, as others had the processors
+	yield func(yes bool) // is told whether somebody trains; nil: nobody asks
 }
 
 const (
@@ -40,7 +41,11 @@ func (p *pace) pause(ctx context.Context, bytes int, clock int32) {
 	if p.least == 0 || each < p.least {
 		p.least = each
 	}
-	if !p.trains(now, clock) {
+	trains := p.trains(now, clock)
+	if p.yield != nil {
+		p.yield(trains)
+	}
+	if !trains {
 		return
 	}
 	worked := time.Duration(min(each, 2*p.least) * float64(bytes) * float64(time.Second))

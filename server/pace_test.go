@@ -12,7 +12,8 @@ import (
 func TestSnapshotPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		p := newPace(7)
+		p, yields := newPace(7), true
+		p.yield = func(yes bool) { yields = yes }
 		paused := func(clock int32) time.Duration {
 			p.begin()
 			time.Sleep(time.Millisecond)
@@ -24,10 +25,16 @@ func TestSnapshotPace(t *testing.T) {
 			if took := paused(clock); took != 0 {
 				t.Errorf("nobody trains, and it pauses for %v", took)
 			}
+			if yields {
+				t.Error("nobody trains, and others are left more")
+			}
 		}
 		for clock := range int32(3) {
 			if took := paused(8 + clock); took != (pacePart-1)*time.Millisecond {
 				t.Errorf("after a millisecond of work it pauses for %v, want all of its part of the time", took)
+			}
+			if !yields {
+				t.Error("somebody trains, and is left no more")
 			}
 		}
 		p.begun = p.begun.Add(-time.Hour) // it waited for a processor

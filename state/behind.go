@@ -3,6 +3,8 @@ package state
 import (
 	"io"
 	"sync/atomic"
+
+	"thole.example/blob"
 )
 
 // behind writes in another goroutine than its caller, a chunk at a time, so that what is written next is made meanwhile. It keeps a
@@ -11,6 +13,7 @@ type behind struct {
 	fill       []byte // being filled
 	full, free chan []byte
 	failed     atomic.Pointer[error] // the first error: what comes after it is in no place
+	yields     atomic.Bool
 	ended      bool
 	done       chan struct{}
 }
@@ -21,6 +24,7 @@ const (
 )
 
 func newBehind(w io.Writer) *behind {
+	yielder, can := w.(blob.Yielder)
 	b := &behind{full: make(chan []byte, chunks), free: make(chan []byte, chunks), done: make(chan struct{})}
 	for range chunks - 1 {
 		b.free <- nil // made when they are needed
@@ -28,6 +32,9 @@ func newBehind(w io.Writer) *behind {
 	go func() {
 		defer close(b.done)
 		for chunk := range b.full {
+			if can {
+				yielder.Yield(b.yields.Load())
+			}
 			if b.failed.Load() == nil {
 				if _, err := w.Write(chunk); err != nil {
 					b.failed.Store(&err)
@@ -38,6 +45,9 @@ func newBehind(w io.Writer) *behind {
 	}()
 	return b
 }
+
+// Yield has what is not written yet be written as by a [blob.Yielder], or not any more.
+func (b *behind) Yield(yes bool) { b.yields.Store(yes) }
 
 func (b *behind) err() error {
 	if err := b.failed.Load(); err != nil {

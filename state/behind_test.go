@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"thole.example/blob"
 )
 
 // TestBehind: what is written arrives, in order, whatever the sizes.
@@ -57,5 +59,35 @@ func TestBehindFails(t *testing.T) {
 		if f.left > 0 || f.left < -chunkBytes {
 			t.Errorf("%d bytes are left: it went on after an error", f.left)
 		}
+	}
+}
+
+// yielder notes for each write whether it was to yield. Nothing else of a blob.Writer is asked of it.
+type yielder struct {
+	blob.Writer
+	yields bool
+	all    []bool
+}
+
+func (y *yielder) Yield(yes bool) { y.yields = yes }
+
+func (y *yielder) Write(p []byte) (int, error) {
+	y.all = append(y.all, y.yields)
+	return len(p), nil
+}
+
+// TestBehindYields: a writer of a stream tells who writes the object whether to leave more to others.
+func TestBehindYields(t *testing.T) {
+	y := &yielder{}
+	b := newBehind(y)
+	w := NewWriter(b)
+	for _, yes := range []bool{true, false} {
+		w.Yield(yes)
+		if w.write(make([]byte, 3*chunks*chunkBytes)); w.err != nil {
+			t.Fatal(w.err)
+		}
+	}
+	if err := b.end(); err != nil || !y.all[0] || y.all[len(y.all)-1] {
+		t.Errorf("%v, %v", err, y.all)
 	}
 }

@@ -37,6 +37,14 @@ func NewWriter(w io.Writer) *Writer {
 	return out
 }
 
+// Yield says whether what is written from now on shall leave more of the machine to others, as while somebody trains, and may take longer.
+// It has no effect where that makes no difference.
+func (w *Writer) Yield(yes bool) {
+	if y, can := w.w.(interface{ Yield(yes bool) }); can {
+		y.Yield(yes)
+	}
+}
+
 // Off is how many bytes were written.
 func (w *Writer) Off() int64 { return w.off }
 
