@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,6 +35,9 @@ func longJob(t *testing.T, dir string, more ...string) []string {
 	return append([]string{"--algo", "fm", "--data", "clicks.ffm", "--batch", "30", "--holdout", "0.1", "--model", "m", "--force",
 		"--give-up", "1s"}, more...)
 }
+
+// leftOut is that some examples were left out, in a run's log.
+var leftOut = regexp.MustCompile(`"left_out":[1-9]`)
 
 // TestGivenUp: of a worker that is killed, and not started again, the others take over the examples, under each protocol, with and without
 // checkpoints; also after a server was lost meanwhile. When it went, and how many examples were left out, is in the report.
@@ -66,11 +70,13 @@ func TestGivenUp(t *testing.T) {
 					t.Fatalf("worker %d: %v: %s", i, err, &w.err)
 				}
 			}
-			if said := cast.said[0].String(); strings.Count(said, "warning: task 2 was given up in epoch") != 1 {
+			said := cast.said[0].String()
+			amid := strings.Contains(said, "warning: task 2 was given up in epoch") // not between two
+			if strings.Count(said, "warning: task 2 was given up ") != 1 {
 				t.Errorf("it says %s", said)
 			}
 			log, err := os.ReadFile(filepath.Join(dir, "run.0.jsonl"))
-			if err != nil || !strings.Contains(string(log), `"event":"tasks"`) || !strings.Contains(string(log), `"left_out":`) {
+			if err != nil || !strings.Contains(string(log), `"event":"tasks"`) || amid && !leftOut.Match(log) {
 				t.Errorf("%v, %s", err, log)
 			}
 			t.Logf("%s", cast.said[0])
