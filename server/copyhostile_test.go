@@ -7,7 +7,6 @@ import (
 	"errors"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,6 +14,7 @@ import (
 
 	"thole.example/blob"
 	"thole.example/budget"
+	"thole.example/journal/journaltest"
 	"thole.example/matrix"
 	"thole.example/ps"
 	"thole.example/rpc"
@@ -58,7 +58,7 @@ func (r *keptRole) names() int {
 type pair struct {
 	t       *testing.T
 	net     *mem.Network
-	disks   [2]*logDisk
+	disks   [2]*journaltest.Disk
 	servers [2]*server.Server
 	roles   [2]*keptRole
 }
@@ -71,8 +71,8 @@ func pairOf(t *testing.T, base int64, run func(t *testing.T, p *pair)) {
 		ctx, stop := context.WithCancel(t.Context())
 		bucket := &blob.Mem{}
 		for i, addr := range []string{"a", "b"} {
-			p.disks[i], p.roles[i] = newLogDisk(uint64(i)), &keptRole{held: i == 0}
-			s := &server.Server{Funcs: table(t), Codecs: codecs, Bucket: bucket, Logs: p.disks[i].start(), LogBase: base, Replicas: 2, Role: p.roles[i]}
+			p.disks[i], p.roles[i] = journaltest.NewDisk(uint64(i)), &keptRole{held: i == 0}
+			s := &server.Server{Funcs: table(t), Codecs: codecs, Bucket: bucket, Logs: p.disks[i].Start(), LogBase: base, Replicas: 2, Role: p.roles[i]}
 			go s.Relieve(ctx)
 			l, err := p.net.Listen(ctx, addr, s)
 			if err != nil {
@@ -157,7 +157,7 @@ func (r *raw) ask(ctx context.Context, q *rpc.Copy) error {
 // TestCopyMemory: the memory in which a record came stays until the record is on the disk of the standby.
 func TestCopyMemory(t *testing.T) {
 	pairOf(t, 1<<40, func(t *testing.T, p *pair) {
-		p.disks[1].slow = time.Second
+		p.disks[1].Slow = time.Second
 		const n = 8 << 10
 		ledger := budget.New(1 << 20)
 		memory := rpc.NewBuffer(n, ledger.Force(budget.Queues, n))
@@ -176,7 +176,7 @@ func TestCopyMemory(t *testing.T) {
 		go func() { over <- copying.From(t.Context(), conn) }()
 		for used, last := int64(n), time.Now(); ; time.Sleep(time.Millisecond) {
 			if used = ledger.Used()[budget.Queues]; used == 0 {
-				if d := p.disks[1].longest("000001", ".log"); d < n {
+				if d := p.disks[1].Longest("000001", ".log"); d < n {
 					t.Errorf("memory is released when %d bytes are durable, want %d", d, n)
 				}
 				break
@@ -207,7 +207,7 @@ func TestCopyEmpties(t *testing.T) {
 	}
 	role := &keptRole{}
 	net := &mem.Network{}
-	first := &server.Server{Funcs: table(t), Bucket: &blob.Mem{}, Logs: newLogDisk(1).start(), Replicas: 2, Role: role}
+	first := &server.Server{Funcs: table(t), Bucket: &blob.Mem{}, Logs: journaltest.NewDisk(1).Start(), Replicas: 2, Role: role}
 	l, err := net.Listen(t.Context(), "first", first)
 	if err != nil {
 		t.Fatal(err)
@@ -246,7 +246,7 @@ func TestCopyEmpties(t *testing.T) {
 // does not wait for ever.
 func TestCopyTakeFails(t *testing.T) {
 	pairOf(t, 1<<40, func(t *testing.T, p *pair) {
-		p.disks[1].slow = 10 * time.Second
+		p.disks[1].Slow = 10 * time.Second
 		conn, err := p.net.Dial(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
@@ -263,7 +263,7 @@ func TestCopyTakeFails(t *testing.T) {
 		}
 		_ = conn.Close()
 		<-over
-		p.disks[1].start() // nothing comes there any more
+		p.disks[1].Start() // nothing comes there any more
 		if err := copying.Take(t.Context()); err == nil {
 			t.Error("a standby takes the role over that has not all on its disk")
 		}
@@ -272,18 +272,6 @@ func TestCopyTakeFails(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// longest is how many bytes that are not 0 at their end are durable of the files of a folder with an ending, of the longest.
-func (d *logDisk) longest(folder, ending string) (n int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for name, f := range d.folders[folder] {
-		if strings.HasSuffix(name, ending) {
-			n = max(n, len(bytes.TrimRight(f.synced, "\x00")))
-		}
-	}
-	return n
 }
 
 // TestCopyNamed: a standby that lacks what was acknowledged before anybody waited for it is not named before it has that.
@@ -353,7 +341,7 @@ func TestCopyCountsFromBegin(t *testing.T) {
 		a.Release()
 		jobs.Go(func() { join("two") })
 		time.Sleep(2 * time.Second)
-		if p.disks[0].bases() == 0 {
+		if p.disks[0].Bases() == 0 {
 			t.Error("no log has a base")
 		}
 		if err := r.ask(t.Context(), r.all("x")); err != nil {

@@ -15,6 +15,7 @@ import (
 	"thole.example/blob"
 	"thole.example/budget"
 	"thole.example/internal/seeds"
+	"thole.example/journal/journaltest"
 	"thole.example/matrix"
 	"thole.example/ps"
 	"thole.example/rpc"
@@ -53,7 +54,7 @@ type holder struct {
 	at      *place
 	claim   string
 	addr    string
-	disk    *logDisk
+	disk    *journaltest.Disk
 	server  *server.Server
 	listens rpc.Listener
 	copying *server.Copying
@@ -119,9 +120,9 @@ func newSuccession(t *testing.T, sc *scenario, f *farm) *succession {
 }
 
 // newDisk is a disk, some of which are slow.
-func (s *succession) newDisk(seed uint64) *logDisk {
-	d := newLogDisk(seed)
-	d.slow = time.Duration(s.rng.IntN(100)) * time.Millisecond
+func (s *succession) newDisk(seed uint64) *journaltest.Disk {
+	d := journaltest.NewDisk(seed)
+	d.Slow = time.Duration(s.rng.IntN(100)) * time.Millisecond
 	return d
 }
 
@@ -137,7 +138,7 @@ func (s *succession) find(_ context.Context, i int) (string, uint64, error) {
 }
 
 // start starts a process on a disk, on which the one before is dead.
-func (p *place) start(disk *logDisk) *holder {
+func (p *place) start(disk *journaltest.Disk) *holder {
 	s := p.of
 	p.mu.Lock()
 	p.made++
@@ -147,7 +148,7 @@ func (p *place) start(disk *logDisk) *holder {
 	p.mu.Unlock()
 	h.claim = "claim of " + h.addr
 	h.server = &server.Server{Funcs: table(s.t, more), Codecs: codecs, Bucket: s.farm.bucket, Ledger: budget.New(64 << 20), Modules: s.sc.modules,
-		Logs: disk.start(), LogBase: base, Replicas: 2, Role: h}
+		Logs: disk.Start(), LogBase: base, Replicas: 2, Role: h}
 	go h.server.Relieve(s.farm.ctx)
 	close(h.stopped)
 	return h
@@ -203,12 +204,12 @@ func (p *place) die(h *holder, power bool) {
 	if h.listens != nil {
 		_ = h.listens.Close()
 	}
-	h.disk.start()
+	h.disk.Start()
 	if h.copying != nil {
 		_ = h.copying.Drop() // its disk is gone
 	}
 	if power {
-		h.disk.power()
+		h.disk.Power()
 	}
 	p.mu.Lock()
 	p.alive = slices.DeleteFunc(p.alive, func(other *holder) bool { return other == h })

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"thole.example/blob"
+	"thole.example/journal/journaltest"
 	"thole.example/matrix"
 	"thole.example/ps"
 	"thole.example/rpc"
@@ -31,8 +32,8 @@ func TestBaseKilledAnywhere(t *testing.T) {
 			continue
 		}
 		synctest.Test(t, func(t *testing.T) {
-			disk := newLogDisk(uint64(n))
-			disk.left = n
+			disk := journaltest.NewDisk(uint64(n))
+			disk.Left = n
 			b, killed := countUp(t, disk, n%3 == 0, n%2 == 0)
 			bases += b
 			over = over || !killed && n%3 > 0
@@ -45,7 +46,7 @@ func TestBaseKilledAnywhere(t *testing.T) {
 }
 
 // countUp has a task add to a matrix that it sees under ASP, on a server that is killed when its disk says so, and started again.
-func countUp(t *testing.T, disk *logDisk, unsynced, power bool) (bases int, killed bool) {
+func countUp(t *testing.T, disk *journaltest.Disk, unsynced, power bool) (bases int, killed bool) {
 	const pushes, wide = 16, 40
 	net, bucket := &mem.Network{}, &blob.Mem{}
 	over := make(chan struct{})
@@ -60,20 +61,20 @@ func countUp(t *testing.T, disk *logDisk, unsynced, power bool) (bases int, kill
 				return
 			case <-time.After(10 * time.Millisecond):
 			}
-			if disk.alive() {
+			if disk.Alive() {
 				continue
 			}
 			killed = true
-			bases += disk.bases()
+			bases += disk.Bases()
 			_ = l.Close()
 			if power && !unsynced {
-				disk.power()
+				disk.Power()
 			}
 			l = startBased(t, disk, net, bucket, unsynced)
 		}
 	}()
 	p, err := ps.Dial(t.Context(), ps.Options{Network: net, Servers: []string{"s"}, Job: "j", Tasks: 1, Bound: ssp.ASP, Retry: time.Hour})
-	for errors.Is(err, errKilled) || err != nil && strings.Contains(err.Error(), "killed") {
+	for errors.Is(err, journaltest.ErrKilled) || err != nil && strings.Contains(err.Error(), "killed") {
 		time.Sleep(50 * time.Millisecond)
 		p, err = ps.Dial(t.Context(), ps.Options{Network: net, Servers: []string{"s"}, Job: "j", Tasks: 1, Bound: ssp.ASP, Retry: time.Hour})
 	}
@@ -105,7 +106,7 @@ func countUp(t *testing.T, disk *logDisk, unsynced, power bool) (bases int, kill
 		}
 	}
 	time.Sleep(time.Minute) // the last base is written
-	if n := disk.logged(); n > 4*basedAt {
+	if n := disk.Logged(); n > 4*basedAt {
 		t.Errorf("%d bytes of records are left after %d pushes of %d bytes, want what came since the last base", n, pushes, 8*wide)
 	}
 	if err := p.Leave(t.Context()); err != nil {
@@ -117,45 +118,24 @@ func countUp(t *testing.T, disk *logDisk, unsynced, power bool) (bases int, kill
 	_ = p.Close()
 	time.Sleep(3 * time.Hour) // servers that were killed wait for nobody any more
 	synctest.Wait()
-	if names, err := disk.now.List(); err != nil || len(names) > 0 {
+	if names, err := disk.Now().List(); err != nil || len(names) > 0 {
 		t.Errorf("the job has ended, and there are logs %q, %v", names, err)
 	}
 	return bases, killed
 }
 
-// logged is how many bytes the segments have.
-func (d *logDisk) logged() (n int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, files := range d.folders {
-		for name, f := range files {
-			if strings.HasSuffix(name, ".log") {
-				n += len(f.bytes)
-			}
-		}
-	}
-	return n
-}
-
 // basedAt is after how many bytes the logs of these tests get a base.
 const basedAt = 1000
 
-// alive reports whether a process may use the disk.
-func (d *logDisk) alive() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return !d.dead
-}
-
 // startBased starts a server whose log gets a base for every few pushes.
-func startBased(t *testing.T, disk *logDisk, net *mem.Network, bucket blob.Bucket, unsynced bool) rpc.Listener {
+func startBased(t *testing.T, disk *journaltest.Disk, net *mem.Network, bucket blob.Bucket, unsynced bool) rpc.Listener {
 	for try := 0; ; try++ {
-		s := &server.Server{Funcs: table(t, more), Codecs: codecs, Bucket: bucket, Logs: disk.start(), LogUnsynced: unsynced, LogBase: basedAt}
+		s := &server.Server{Funcs: table(t, more), Codecs: codecs, Bucket: bucket, Logs: disk.Start(), LogUnsynced: unsynced, LogBase: basedAt}
 		err := s.Recover(t.Context())
-		if err != nil && disk.alive() {
+		if err != nil && disk.Alive() {
 			t.Errorf("a server that was killed anywhere does not start again: %v", err)
 		}
-		if names, _ := disk.now.List(); err == nil && slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "kept.") }) {
+		if names, _ := disk.Now().List(); err == nil && slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "kept.") }) {
 			t.Errorf("the log is no log any more: %q", names)
 		}
 		l, err := net.Listen(t.Context(), "s", s)
@@ -176,23 +156,23 @@ func baseDamaged(t *testing.T) {
 	bucket := &blob.Mem{}
 	disk := loggedJob(t, bucket, 100)
 	var name string
-	for file := range disk.folders["000001"] {
+	for file := range disk.Folders["000001"] {
 		if strings.HasPrefix(file, "base.") {
 			name = file
 		}
 	}
 	if name == "" {
-		t.Fatalf("no base among %v", disk.folders["000001"])
+		t.Fatalf("no base among %v", disk.Folders["000001"])
 	}
-	base := disk.folders["000001"][name].bytes
+	base := disk.Folders["000001"][name].Bytes
 	later := "base.00000000000000999999"
 	try := func(what string, as string, b []byte) {
-		files := maps.Clone(disk.folders["000001"])
+		files := maps.Clone(disk.Folders["000001"])
 		if delete(files, name); b != nil {
-			files[as] = &logFile{bytes: b}
+			files[as] = &journaltest.File{Bytes: b}
 		}
-		now := newLogDisk(1)
-		now.folders["000001"] = files
+		now := journaltest.NewDisk(1)
+		now.Folders["000001"] = files
 		if names, said := recovers(t, now, bucket); !slices.Equal(names, []string{"kept.000001"}) {
 			t.Errorf("with a base that is %s there are %q, and the server says %s", what, names, said)
 		}

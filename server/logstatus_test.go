@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"thole.example/blob"
+	"thole.example/journal/journaltest"
 	"thole.example/matrix"
 	"thole.example/ps"
 	"thole.example/rpc"
@@ -20,9 +21,9 @@ func TestLogStatus(t *testing.T) {
 	for _, unsynced := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			const wide = 40
-			disk, net, bucket := newLogDisk(1), &mem.Network{}, &blob.Mem{}
+			disk, net, bucket := journaltest.NewDisk(1), &mem.Network{}, &blob.Mem{}
 			start := func() (*server.Server, rpc.Listener) {
-				s := &server.Server{Funcs: table(t, more), Codecs: codecs, Bucket: bucket, Logs: disk.start(), LogUnsynced: unsynced,
+				s := &server.Server{Funcs: table(t, more), Codecs: codecs, Bucket: bucket, Logs: disk.Start(), LogUnsynced: unsynced,
 					LogBase: basedAt}
 				if err := s.Recover(t.Context()); err != nil {
 					t.Fatal(err)
@@ -70,7 +71,7 @@ func TestLogStatus(t *testing.T) {
 				t.Errorf("with a base: %+v, base %+v", based, b)
 			}
 			_ = l.Close()
-			disk.start() // what the one that was killed writes is nowhere
+			disk.Start() // what the one that was killed writes is nowhere
 			time.Sleep(time.Minute)
 			s, l = start()
 			again := status(s)

@@ -11,6 +11,7 @@ import (
 
 	"thole.example/budget"
 	"thole.example/internal/seeds"
+	"thole.example/journal/journaltest"
 	"thole.example/matrix"
 	"thole.example/rpc"
 	"thole.example/rpc/mem"
@@ -54,7 +55,7 @@ func (sc *scenario) tryKilled(t *testing.T, kills, bases *int) {
 		if used := s.Ledger.Used(); used.Total() != 0 {
 			t.Errorf("server %d: bytes in use when all has ended: %v", i, used)
 		}
-		if names, err := k.disks[i].now.List(); err != nil || len(names) != 0 {
+		if names, err := k.disks[i].Now().List(); err != nil || len(names) != 0 {
 			t.Errorf("server %d: logs %q, %v when all has ended, want none", i, names, err)
 		}
 	}
@@ -75,7 +76,7 @@ type killer struct {
 	t     *testing.T
 	sc    *scenario
 	farm  *farm
-	disks []*logDisk
+	disks []*journaltest.Disk
 	rng   *rand.Rand
 	kills int
 	bases int // that there were when a server was killed
@@ -89,8 +90,8 @@ func newKiller(t *testing.T, sc *scenario, f *farm) *killer {
 		k.limit = 1 << (8 + k.rng.IntN(11))
 	}
 	for i := range sc.servers {
-		d := newLogDisk(sc.seed + uint64(i))
-		d.slow = time.Duration(k.rng.IntN(200)) * time.Millisecond
+		d := journaltest.NewDisk(sc.seed + uint64(i))
+		d.Slow = time.Duration(k.rng.IntN(200)) * time.Millisecond
 		k.disks = append(k.disks, d)
 		f.addrs, f.servers, f.listeners = append(f.addrs, "s"+strconv.Itoa(i)), append(f.servers, nil), append(f.listeners, nil)
 		k.start(i)
@@ -102,7 +103,7 @@ func newKiller(t *testing.T, sc *scenario, f *farm) *killer {
 func (k *killer) start(i int) {
 	f := k.farm
 	s := &server.Server{Funcs: table(k.t, more), Codecs: codecs, Bucket: f.bucket, Ledger: budget.New(64 << 20), Modules: k.sc.modules,
-		Logs: k.disks[i].start(), LogBase: k.limit}
+		Logs: k.disks[i].Start(), LogBase: k.limit}
 	go s.Relieve(f.ctx)
 	if err := s.Recover(f.ctx); err != nil {
 		k.t.Error(err)
@@ -128,10 +129,10 @@ func (k *killer) start(i int) {
 // kill ends a server: what it writes from now on is nowhere.
 func (k *killer) kill(i int) {
 	_ = k.farm.listeners[i].Close()
-	k.bases += k.disks[i].bases()
-	k.disks[i].start()
+	k.bases += k.disks[i].Bases()
+	k.disks[i].Start()
 	if k.rng.IntN(2) == 0 {
-		k.disks[i].power()
+		k.disks[i].Power()
 	}
 	k.kills++
 }
@@ -158,11 +159,11 @@ func (k *killer) run(over chan struct{}) {
 			d := k.disks[some[0]]
 			for range 1 + k.rng.IntN(20) {
 				select {
-				case <-d.syncing:
+				case <-d.Syncing:
 				case <-time.After(10 * time.Second):
 				}
 			}
-			time.Sleep(time.Duration(k.rng.Int64N(int64(d.slow) + 1)))
+			time.Sleep(time.Duration(k.rng.Int64N(int64(d.Slow) + 1)))
 		}
 		for _, i := range some {
 			k.kill(i)

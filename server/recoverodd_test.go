@@ -14,6 +14,7 @@ import (
 
 	"thole.example/blob"
 	"thole.example/journal"
+	"thole.example/journal/journaltest"
 	"thole.example/matrix"
 	"thole.example/ps"
 	"thole.example/rpc"
@@ -23,8 +24,8 @@ import (
 )
 
 // loggedJob is a server whose log has a job of one task that pushes, loads and waits, and that was killed.
-func loggedJob(t *testing.T, bucket blob.Bucket, base int64) *logDisk {
-	disk := newLogDisk(1)
+func loggedJob(t *testing.T, bucket blob.Bucket, base int64) *journaltest.Disk {
+	disk := journaltest.NewDisk(1)
 	net := &mem.Network{}
 	s := newLogged(t, disk, bucket)
 	s.LogBase = base
@@ -49,12 +50,12 @@ func loggedJob(t *testing.T, bucket blob.Bucket, base int64) *logDisk {
 		t.Fatal(err)
 	}
 	time.Sleep(time.Minute) // a base is there
-	disk.start()
+	disk.Start()
 	return disk
 }
 
-func newLogged(t *testing.T, disk *logDisk, bucket blob.Bucket) *server.Server {
-	return &server.Server{Funcs: table(t, more), Codecs: codecs, Bucket: bucket, Logs: disk.start()}
+func newLogged(t *testing.T, disk *journaltest.Disk, bucket blob.Bucket) *server.Server {
+	return &server.Server{Funcs: table(t, more), Codecs: codecs, Bucket: bucket, Logs: disk.Start()}
 }
 
 // untilAllEnds runs a test in a bubble, until nobody is waited for any more.
@@ -73,19 +74,19 @@ func TestRecoverDamaged(t *testing.T) { untilAllEnds(t, recoverDamaged) }
 func recoverDamaged(t *testing.T) {
 	bucket := &blob.Mem{}
 	disk := loggedJob(t, bucket, 0)
-	file := disk.folders["000001"]["00000000000000000000.log"]
-	file.bytes[140] ^= 1
+	file := disk.Folders["000001"]["00000000000000000000.log"]
+	file.Bytes[140] ^= 1
 	names, said := recovers(t, disk, bucket)
 	if !slices.Equal(names, []string{"kept.000001"}) || !strings.Contains(said, "log 000001: ") || !strings.Contains(said, "at byte ") ||
 		!strings.Contains(said, "give it its name again") {
 		t.Errorf("after a damaged log there is %q, and the server says %s", names, said)
 	}
-	file.bytes[140] ^= 1
+	file.Bytes[140] ^= 1
 	if names, said = recovers(t, disk, bucket); !slices.Equal(names, []string{"kept.000001"}) || strings.Contains(said, "job") {
 		t.Errorf("there is %q, and a server that finds a log aside says %s", names, said)
 	}
-	disk.folders["000001"] = disk.folders["kept.000001"]
-	delete(disk.folders, "kept.000001")
+	disk.Folders["000001"] = disk.Folders["kept.000001"]
+	delete(disk.Folders, "kept.000001")
 	if names, said = recovers(t, disk, bucket); !slices.Equal(names, []string{"000001"}) || !strings.Contains(said, "job goes on where") {
 		t.Errorf("there is %q, and of the log as it was the server says %s", names, said)
 	}
@@ -110,7 +111,7 @@ func (l *lines) String() string {
 }
 
 // recovers starts a server with the logs of a disk, and tells the folders that there are then, and what it says.
-func recovers(t *testing.T, disk *logDisk, bucket blob.Bucket) (names []string, said string) {
+func recovers(t *testing.T, disk *journaltest.Disk, bucket blob.Bucket) (names []string, said string) {
 	t.Helper()
 	var out lines
 	s := newLogged(t, disk, bucket)
@@ -120,9 +121,9 @@ func recovers(t *testing.T, disk *logDisk, bucket blob.Bucket) (names []string, 
 	if said = out.String(); err != nil {
 		t.Errorf("%v: %s", err, said)
 	}
-	names, _ = disk.now.List()
+	names, _ = disk.Now().List()
 	slices.Sort(names)
-	disk.start()
+	disk.Start()
 	return names, said
 }
 
@@ -156,10 +157,10 @@ func recoverLoadChanged(t *testing.T) {
 		}
 		_ = l.Close()
 		time.Sleep(time.Hour)
-		if names, err := disk.now.List(); err != nil || !there && !slices.Equal(names, []string{"kept.000001"}) {
+		if names, err := disk.Now().List(); err != nil || !there && !slices.Equal(names, []string{"kept.000001"}) {
 			t.Errorf("the model is there: %v, and so are %q, %v", there, names, err)
 		}
-		disk.start()
+		disk.Start()
 	}
 }
 
@@ -169,7 +170,7 @@ func TestRecoverAnything(t *testing.T) { untilAllEnds(t, recoverAnything) }
 func recoverAnything(t *testing.T) {
 	bucket := &blob.Mem{}
 	var records []journal.Record
-	log, err := journal.Open(loggedJob(t, bucket, 0).start().Folder("000001"), journal.Options{})
+	log, err := journal.Open(loggedJob(t, bucket, 0).Start().Folder("000001"), journal.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,8 +193,8 @@ func recoverAnything(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(5, 5))
 	for range 200 {
-		disk := newLogDisk(1)
-		log, err := journal.Open(disk.start().Folder("000001"), journal.Options{})
+		disk := journaltest.NewDisk(1)
+		log, err := journal.Open(disk.Start().Folder("000001"), journal.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +229,7 @@ func TestRecoverWithout(t *testing.T) {
 }
 
 func recoverWithout(t *testing.T, base int64) {
-	disk, net, bucket := newLogDisk(1), &mem.Network{}, &blob.Mem{}
+	disk, net, bucket := journaltest.NewDisk(1), &mem.Network{}, &blob.Mem{}
 	start := func() rpc.Listener {
 		s := newLogged(t, disk, bucket)
 		s.LogBase = base

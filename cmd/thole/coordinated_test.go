@@ -9,6 +9,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"thole.example/coord"
+	"thole.example/coord/all"
 )
 
 // Of servers that are found by their roles one is killed, one is frozen for longer than its lease and wakes up, one ends, and the store is away
@@ -41,7 +44,12 @@ func TestStandby(t *testing.T) {
 
 	frozen := standby(0)
 	tell(t, frozen, syscall.SIGSTOP)
-	c.taken(0, 2)
+	store, err := all.Open("dir:" + filepath.Join(dir, "roles"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	c.role(store, 0, "another's", func(h *coord.Holder) bool { return h.ID != "" && h.Epoch == 2 })
 	last = c.later(last)
 	tell(t, frozen, syscall.SIGCONT)
 	if err := frozen.Wait(); frozen.ProcessState.ExitCode() != exitFenced || !strings.Contains(frozen.err.String(), "server 0 has epoch 2 at ") {

@@ -10,9 +10,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"thole.example/coord"
-	"thole.example/coord/all"
 )
 
 // cast is the processes of a job that goes on from checkpoints, each of which can be killed and started again.
@@ -115,22 +112,6 @@ func (c *cast) kill(p *process) {
 		c.t.Fatal(err)
 	}
 	_ = p.Wait() // killed
-}
-
-// taken waits until a role has changed hands so often.
-func (c *cast) taken(role int, epoch uint64) {
-	c.t.Helper()
-	store, err := all.Open("dir:" + filepath.Join(c.dir, "roles"))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer store.Close()
-	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if h, _, err := coord.Who(c.t.Context(), store, usualCluster, coord.Server(role)); err == nil && h != nil && h.ID != "" && h.Epoch >= epoch {
-			return
-		}
-	}
-	c.t.Fatalf("nobody has taken over from server %d", role)
 }
 
 // later waits until checkpoints have been written after the one that was the last.

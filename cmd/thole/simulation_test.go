@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"thole.example/blob"
+	"thole.example/journal/journaltest"
 	"thole.example/optim"
 	"thole.example/ps"
 	"thole.example/psf"
@@ -31,7 +32,8 @@ type sim struct {
 	drawn  *simJob
 	net    *simNet
 	store  *simStore
-	logs   []*simLogs            // of the servers; nil: they have none
+	logs   []*journaltest.Disk   // on which the servers have their logs; nil: they have none
+	powers int                   // how often one was killed that has a log: each second time its machine loses its power
 	ending sync.WaitGroup        // what brings processes back
 	seen   map[string]blob.State // of the checkpoints that were read
 
@@ -62,7 +64,6 @@ func (c *simCount) add(o simCount) {
 // simServing is a server process.
 type simServing struct {
 	disk *simDisk
-	logs *simLogging
 	l    rpc.Listener
 	stop context.CancelFunc
 }
@@ -134,8 +135,7 @@ func (s *sim) startServer(i int) {
 	known := &simServer{name: name}
 	serving := &server.Server{Funcs: funcs, Codecs: codecs(), Bucket: v.disk, Log: slog.New(simLog{slog.DiscardHandler, s, known})}
 	if s.logs != nil {
-		v.logs = s.logs[i].start()
-		serving.Logs, serving.LogBase = v.logs, s.drawn.logBase
+		serving.Logs, serving.LogBase = s.logs[i].Start(), s.drawn.logBase
 		if err := serving.Recover(ctx); err != nil {
 			s.t.Error(err)
 		}
@@ -165,10 +165,14 @@ func (s *sim) killServer(i int) bool {
 	s.net.free(v.disk.name)
 	s.store.mu.Lock()
 	v.disk.dead = true
+	s.powers++
+	powerless := s.powers%2 == 0
 	s.store.mu.Unlock()
 	_ = v.l.Close()
-	if v.logs != nil { // nobody hears any more that it cannot write there
-		v.logs.of.kill()
+	if s.logs != nil { // nobody hears any more that it cannot write there
+		if s.logs[i].Kill(); powerless {
+			s.logs[i].Power()
+		}
 	}
 	v.stop()
 	return true
@@ -268,7 +272,9 @@ func (j *simJob) run(t *testing.T) (model map[string]string, told []string, coun
 		conns: map[*simConn]struct{}{}, servers: map[string]*simServer{}}
 	for i := range s.servers {
 		if j.logBase > 0 {
-			s.logs = append(s.logs, newSimLogs(j.seed, uint64(i)))
+			disk := journaltest.NewDisk(j.seed + uint64(i))
+			disk.Slow, disk.Writing = simWriting/4, simWriting/8
+			s.logs = append(s.logs, disk)
 		}
 	}
 	for i := range s.servers {
@@ -314,7 +320,7 @@ func (j *simJob) run(t *testing.T) (model map[string]string, told []string, coun
 		time.Sleep(2 * time.Hour) // until nobody is waited for any more, by a server that was killed neither
 	}
 	for i, l := range s.logs {
-		if names := l.left(); len(names) > 0 {
+		if names := l.Going(); len(names) > 0 {
 			t.Errorf("server %d has logs %q when all has ended, want none", i, names)
 		}
 	}
