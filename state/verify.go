@@ -20,10 +20,17 @@ func (in *Input) Verify(ctx context.Context, read func(bytes int64)) error {
 		read = func(int64) {}
 	}
 	var wrong []error
+	said := map[string]bool{}
+	note := func(err error) {
+		if err != nil && !said[err.Error()] { // what a whole file has fails each record of it
+			said[err.Error()] = true
+			wrong = append(wrong, err)
+		}
+	}
 	for i := range in.Matrices {
 		m := &in.Matrices[i]
 		for id, place := range m.Records {
-			wrong = append(wrong, in.Record(ctx, m, id, func(*Partition, Band) error { return nil }))
+			note(in.Record(ctx, m, id, func(*Partition, Band) error { return nil }))
 			read(place.Size)
 		}
 	}
@@ -33,15 +40,16 @@ func (in *Input) Verify(ctx context.Context, read func(bytes int64)) error {
 			_, err = ssp.FromState[Delta, int](*s, 0)
 			err = format.Wrap(codec, path.Join(in.path, name(server)), err)
 		}
-		wrong = append(wrong, err)
+		note(err)
 		read(f.Size - f.Job)
 	}
 	for _, name := range in.Loose {
 		data, err := in.Get(ctx, name)
-		wrong = append(wrong, err)
+		note(err)
 		read(int64(len(data)))
 	}
-	return errors.Join(append(wrong, in.strangers(ctx))...)
+	note(in.strangers(ctx))
+	return errors.Join(wrong...)
 }
 
 // strangers says which objects lie in the tree and are not of the checkpoint.
