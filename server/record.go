@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 
 	"thole.example/budget"
 	"thole.example/format"
@@ -56,7 +57,7 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer, clock int) (out 
 			return out, err
 		}
 	}
-	if err := bands(ctx, &p, w.Band); err != nil {
+	if err := bands(ctx, &p, w.Lend); err != nil {
 		return out, err
 	}
 	if err := s.stateCandidates(ctx, &p, w.Band); err != nil {
@@ -78,9 +79,8 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer, clock int) (out 
 // gives them away, until there are no more.
 func (s *snapshot) stateColumns(ctx context.Context, p *state.Partition, give func(state.Band) error) error {
 	n := int(max(1, min(s.mark.Columns(), bandKeys, bandBytes/max(1, p.Width()*int64(p.DType.Size())))))
-	rows := matrix.NewDense(p.DType, matrix.At(0, int64(n), 0, p.Width()))
-	stamps := make([]int64, n)
 	var all shard.Columns
+	var lent rooms
 	for s.pace.begin(); ; {
 		more := false
 		if err := s.visit(ctx, func(m *shard.Mark) error {
@@ -92,11 +92,17 @@ func (s *snapshot) stateColumns(ctx context.Context, p *state.Partition, give fu
 		s.mark.Sort(&all)
 		for lo := 0; lo < all.Len(); lo += n {
 			some := all.Part(lo, min(lo+n, all.Len()))
-			b := state.Band{Keys: some.Keys, Last: some.Ages.Last, Ranks: some.Ages.Ranks}
-			if p.Stale {
-				b.Stamps = stamps[:some.Len()]
+			r := lent.next()
+			if r.Values == nil {
+				r.Values = []matrix.Block{matrix.NewDense(p.DType, matrix.At(0, int64(n), 0, p.Width()))}
 			}
-			b.Values = []matrix.Block{firstRows(rows, some.Len())}
+			r.Keys, r.Last = append(r.Keys[:0], some.Keys...), append(r.Last[:0], some.Ages.Last...)
+			r.Ranks = append(r.Ranks[:0], some.Ages.Ranks...)
+			if p.Stale {
+				r.Stamps = slices.Grow(r.Stamps[:0], n)[:some.Len()]
+			}
+			b := *r
+			b.Values = []matrix.Block{firstRows(r.Values[0], some.Len())}
 			if err := s.copy(ctx, &b, some); err != nil {
 				return err
 			}
@@ -107,6 +113,18 @@ func (s *snapshot) stateColumns(ctx context.Context, p *state.Partition, give fu
 			s.pace.begin()
 		}
 	}
+}
+
+// rooms is the memory of bands that are lent to a writer.
+type rooms struct {
+	of   [state.Lent]state.Band
+	used int
+}
+
+// next is the memory of the next one: nobody needs what is in it any more.
+func (r *rooms) next() *state.Band {
+	r.used++
+	return &r.of[r.used%len(r.of)]
 }
 
 // firstRows is the first n rows of a dense block, which share its memory.
@@ -166,9 +184,10 @@ func (s *snapshot) stateCells(ctx context.Context, p *state.Partition, give func
 	if p.Partial {
 		places = s.mark.Places(cells)
 	}
-	var b state.Band
+	var lent rooms
 	for at := range places {
 		s.pace.begin()
+		b := lent.next()
 		n, _ := at.Cells()
 		for slot := range 1 + p.Slots {
 			if len(b.Values) <= slot {
@@ -183,10 +202,10 @@ func (s *snapshot) stateCells(ctx context.Context, p *state.Partition, give func
 				return err
 			}
 		}
-		if err := s.charged(b, give); err != nil {
+		if err := s.charged(*b, give); err != nil {
 			return err
 		}
-		s.pace.pause(ctx, bandSize(b), s.of.of.job.slowest.Load())
+		s.pace.pause(ctx, bandSize(*b), s.of.of.job.slowest.Load())
 	}
 	return nil
 }

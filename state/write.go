@@ -21,6 +21,7 @@ type Writer struct {
 	w      io.Writer
 	off    int64
 	err    error
+	lender lender    // the same, while a band is lent that it can be lent; nil: none is
 	slices [][]byte  // of a body
 	heads  hash.Hash // of frames since the begin of the record, or of the state of the job
 
@@ -29,6 +30,15 @@ type Writer struct {
 
 	candidates, removed int64
 }
+
+// lender is who writes what it is given later, from where it lies.
+type lender interface {
+	Lend(p []byte) error
+	Turn()
+}
+
+// lentBytes is from how many bytes on they are lent.
+const lentBytes = 4 << 10
 
 // NewWriter begins a stream.
 func NewWriter(w io.Writer) *Writer {
@@ -81,7 +91,12 @@ func (w *Writer) frame(k kind, body ...[]byte) error {
 	w.heads.Write(head)
 	w.write(head)
 	for _, b := range body {
-		w.write(b)
+		if w.lender == nil || len(b) < lentBytes {
+			w.write(b)
+		} else if w.err == nil {
+			w.err = w.lender.Lend(b)
+			w.off += int64(len(b))
+		}
 	}
 	w.write(make([]byte, -size&7))
 	return w.err
@@ -178,6 +193,20 @@ func (w *Writer) Band(b Band) error {
 	n, _ := b.Values[0].At.Cells()
 	w.count += n
 	return w.blocks(kindCells, b.Values...)
+}
+
+// Lend is Band for a band that does not change, with all memory that it has, before [Lent] - 1 more were lent: who makes bands in the
+// memory of so many, one after the other, has none of them copied.
+func (w *Writer) Lend(b Band) error {
+	by, can := w.w.(lender)
+	if !can {
+		return w.Band(b)
+	}
+	w.lender = by
+	err := w.Band(b)
+	w.lender = nil
+	by.Turn()
+	return err
 }
 
 func (w *Writer) columns(b Band) error {
