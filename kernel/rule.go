@@ -8,7 +8,7 @@ import (
 // Number is an element type of rows.
 type Number interface{ Float | int64 | int32 }
 
-// Batch is rows of a slab that are changed in place, each with the sum of its gradients or what else is added to it.
+// Batch is rows of a slab that are changed, each with the sum of its gradients or what else is added to it.
 type Batch[T Number] struct {
 	Slab   []T      // row i begins at i*Stride
 	Stride int      // elements
@@ -18,6 +18,7 @@ type Batch[T Number] struct {
 	Grad   []*T     // for each of them the first of Dim sums of gradients
 	Scale  T        // makes a sum a mean
 	Ahead  []uint32 // rows of the next batch: they are fetched meanwhile
+	Into   []T      // where what becomes of the rows is put, at the places that they have in the slab; nil: they are changed in place
 }
 
 // Rule is an update rule with its settings, the rate of one step and, where it counts, the number of the step. What each
@@ -85,7 +86,7 @@ func AddRows[T Number](b *Batch[T]) {
 	}
 	b.fetch()
 	for i, row := range b.Rows {
-		val := b.Slab[int(row)*b.Stride:][:b.Dim]
+		val := b.at(row, 0)
 		for j, v := range unsafe.Slice(b.Grad[i], b.Dim) {
 			val[j] += v
 		}
@@ -97,15 +98,26 @@ func AddRows[T Number](b *Batch[T]) {
 func (b *Batch[T]) Each(mean []T, slots [][]T, f func(w, g []T, slots [][]T)) {
 	b.fetch()
 	for i, row := range b.Rows {
-		val := b.Slab[int(row)*b.Stride:]
 		for s := range slots {
-			slots[s] = val[(s+1)*b.Next:][:b.Dim:b.Dim]
+			slots[s] = b.at(row, s+1)
 		}
 		for j, v := range unsafe.Slice(b.Grad[i], b.Dim) {
 			mean[j] = (v + 0) * b.Scale
 		}
-		f(val[:b.Dim:b.Dim], mean[:b.Dim], slots)
+		f(b.at(row, 0), mean[:b.Dim], slots)
 	}
+}
+
+// at is the weights of a row, or one of its slots counted from 1, where they are changed.
+func (b *Batch[T]) at(row uint32, slot int) []T {
+	lo := int(row)*b.Stride + slot*b.Next
+	val := b.Slab[lo:][:b.Dim:b.Dim]
+	if b.Into != nil {
+		was := val
+		val = b.Into[lo:][:b.Dim:b.Dim]
+		copy(val, was)
+	}
+	return val
 }
 
 // fetch has the processor fetch the rows ahead.
@@ -133,12 +145,11 @@ func byRow[T Float](cells cellRule[T]) func(*Batch[T], *settings[T]) {
 		b.fetch()
 		slots := make([][]T, 0, mostSlots)
 		for i, row := range b.Rows {
-			val := b.Slab[int(row)*b.Stride:]
 			slots = slots[:0]
-			for at := b.Next; len(slots) < cap(slots) && at+b.Dim <= len(val); at += b.Next {
-				slots = append(slots, val[at:at+b.Dim])
+			for s := 1; len(slots) < cap(slots) && int(row)*b.Stride+s*b.Next+b.Dim <= len(b.Slab); s++ {
+				slots = append(slots, b.at(row, s))
 			}
-			cells(val[:b.Dim], unsafe.Slice(b.Grad[i], b.Dim), slots, b.Scale, k)
+			cells(b.at(row, 0), unsafe.Slice(b.Grad[i], b.Dim), slots, b.Scale, k)
 		}
 	}
 }

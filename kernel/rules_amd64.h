@@ -12,7 +12,8 @@
 //	R10 weights     R11 weights left in the row    ZERO, SCALE
 //	R14 rows ahead  R12 rows ahead left            M0, M1, M2 masks
 //	MORE lines of a row ahead after the first two  S0 to S7 settings of the rule
-//	R13 first slot of a rule with three            T0 to T4 weights, gradients, slots of the last vector
+//	R13 where a vector is stored, and more         T0 to T4 weights, gradients, slots of the last vector
+//	R15 bytes from the slab to where rows are put
 //
 // The settings are numbered as in rules.go. The file that includes this one defines, beside those names:
 //
@@ -49,6 +50,10 @@
 	MOVQ         72(R12), DX  \
 	VBROADCASTSS 96(R12), SCALE \
 	MOVQ         104(R12), R14 \
+	MOVQ         128(R12), R15 \
+	TESTQ        R15, R15      \
+	CMOVQEQ      DI, R15       \
+	SUBQ         DI, R15       \
 	MOVQ         112(R12), R12 \
 	MOVQ         R8, AX        \
 	SHRQ         $6, AX        \
@@ -133,50 +138,70 @@ none:                   \
 // What a rule with so many slots loads, by READ, EARLY or TAKE, and stores, by WRITE.
 #define READ(a, v, t) VMOVUPS a, v
 #define WRITE(v, a) VMOVUPS v, a
+#define WRITEPAST(v, a) VMOVNTPS v, a
 
 #define LOAD0(read) \
 	read((AX), V0, T0) \
 	read((BX), V1, T1)
 #define STORE0(write) \
-	write(V0, (AX))
+	LEAQ (AX)(R15*1), R13 \
+	write(V0, (R13))
 
 #define LOAD1(read) \
 	LOAD0(read) \
 	read((AX)(R9*1), V2, T2)
 #define STORE1(write) \
 	STORE0(write) \
-	write(V2, (AX)(R9*1))
+	write(V2, (R13)(R9*1))
 
 #define LOAD2(read) \
 	LOAD1(read) \
 	read((AX)(R9*2), V3, T3)
 #define STORE2(write) \
 	STORE1(write) \
-	write(V3, (AX)(R9*2))
+	write(V3, (R13)(R9*2))
 
-// R13 is where the first of three slots is.
+// Of the first of three slots the third is two away.
 #define LOAD3(read) \
 	LOAD2(read) \
 	LEAQ (AX)(R9*1), R13 \
 	read((R13)(R9*2), V9, T4)
 #define STORE3(write) \
 	STORE2(write) \
+	LEAQ (R13)(R9*1), R13 \
 	write(V9, (R13)(R9*2))
 
-// LOOP runs a rule over all rows. R11 becomes what lies behind the last whole vector, less LANES.
+// LOOP runs a rule over all rows. R11 becomes what lies behind the last whole vector, less LANES. What is put elsewhere than it was goes past
+// the caches if it is whole lines: what lies there needs not be fetched then.
 #define LOOP(load, body, store) \
 	ENTER                     \
 row:                              \
 	BEGIN                     \
 	SHORT(load, body, store)  \
 	TESTQ $(LANES-1), R10     \
-	JZ    full                \
-	MOVQ  AX, R15             \
+	JZ    whole               \
 	LEAQ  (AX)(R11*4), AX     \
 	LEAQ  (BX)(R11*4), BX     \
 	load(EARLY)               \
-	MOVQ  R15, AX             \
+	MOVL  (SI), AX            \
+	IMULQ R8, AX              \
+	ADDQ  DI, AX              \
 	MOVQ  (DX), BX            \
+	JMP   full                \
+past:                             \
+	load(READ)                \
+	body                      \
+	store(WRITEPAST)          \
+	AHEAD(past)               \
+	SFENCE                    \
+	JMP   end                 \
+whole:                            \
+	TESTQ R15, R15            \
+	JZ    full                \
+	LEAQ  (AX)(R15*1), R13    \
+	ORQ   R9, R13             \
+	TESTQ $63, R13            \
+	JZ    past                \
 full:                             \
 	load(READ)                \
 	body                      \

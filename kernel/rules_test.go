@@ -49,6 +49,9 @@ func rulesAlike[T Float](t *testing.T) {
 			for _, dim := range []int{1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 40, 64, 65} {
 				next, stride := dim+r.IntN(3), 0
 				stride = (1+mostSlots)*next + r.IntN(4)
+				if dim%16 == 0 && r.IntN(2) == 0 { // whole lines
+					next, stride = dim, (1+mostSlots)*dim
+				}
 				const rows = 9
 				slab := make([]T, rows*stride)
 				oddly(r, slab, 0.3)
@@ -73,7 +76,17 @@ func rulesAlike[T Float](t *testing.T) {
 					Cells(rule, val[:dim], scaled, [][]T{val[next:][:dim], val[2*next:][:dim], val[3*next:][:dim]})
 				}
 				if rule.kind != noRule {
-					k := settingsOf[T](rule)
+					k, was := settingsOf[T](rule), clone(slab)
+					b.Into = unsafe.Slice((*T)(unsafe.Pointer(&aligned(len(slab) * int(unsafe.Sizeof(slab[0])))[0])), len(slab))
+					copy(b.Into, slab)
+					table.rules[rule.kind](&b, &k)
+					for i := range want {
+						if !sameNumbers(slab[i], was[i]) || !sameNumbers(b.Into[i], want[i]) {
+							t.Fatalf("%s %s elsewhere, dim %d: element %d of row %d is %v, want %v, and %v where it was, want %v", table.name, name,
+								dim, i%stride, i/stride, b.Into[i], want[i], slab[i], was[i])
+						}
+					}
+					b.Into = nil
 					table.rules[rule.kind](&b, &k)
 				}
 				for i := range want {
@@ -95,8 +108,9 @@ func TestRulesAlike(t *testing.T) {
 func TestBatchLayout(t *testing.T) {
 	var b Batch[float32]
 	got := []uintptr{unsafe.Offsetof(b.Slab), unsafe.Offsetof(b.Stride), unsafe.Offsetof(b.Dim), unsafe.Offsetof(b.Next),
-		unsafe.Offsetof(b.Rows), unsafe.Offsetof(b.Grad), unsafe.Offsetof(b.Scale), unsafe.Sizeof(Line{})}
-	if want := []uintptr{0, 24, 32, 40, 48, 72, 96, 64}; fmt.Sprint(got) != fmt.Sprint(want) && unsafe.Sizeof(0) == 8 {
+		unsafe.Offsetof(b.Rows), unsafe.Offsetof(b.Grad), unsafe.Offsetof(b.Scale), unsafe.Offsetof(b.Ahead), unsafe.Offsetof(b.Into),
+		unsafe.Sizeof(Line{})}
+	if want := []uintptr{0, 24, 32, 40, 48, 72, 96, 104, 128, 64}; fmt.Sprint(got) != fmt.Sprint(want) && unsafe.Sizeof(0) == 8 {
 		t.Errorf("fields at %v, want %v", got, want)
 	}
 }

@@ -40,7 +40,6 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer, clock int) (out 
 	}); err != nil {
 		return out, err
 	}
-	s.mark.Ahead()
 	if st.byClock() {
 		p.Steps += int64(clock)
 	}

@@ -29,15 +29,15 @@ type dense[T number] struct {
 	slots int
 	next  int // elements from a cell to its first slot, and from slot to slot
 	size  int // bytes of all
-	mem   kernel.Memory
+	mem   *kernel.Memory
 	val   []T // cells and slots; slots alone if cells are packed
 	marks []*denseMark[T]
 	now   *period        // what remembers changes; nil: nothing does
 	spare *kernel.Memory // for the copies of the next mark; nil: it has to find some
-	hold  sync.RWMutex   // for reading by who reads cells beside the owner, who holds it to close
+	hold  sync.RWMutex   // for reading by who reads cells beside the owner, who holds it to close, and when cells have moved
 
 	packed cellPacking[T] // nil: cells are as they are
-	room   []T            // cells, and their slots, of a packed partition while they are changed
+	room   []T            // cells, and their slots, that are changed elsewhere than where they lie
 
 	stepper stepper[T] // nil: there is no rule
 	sum     []T        // of a step's deltas over a chunk
@@ -53,7 +53,7 @@ func newDense[T number](m *matrix.Meta, at matrix.Rect, step psf.Step, slots int
 		return nil, err
 	}
 	n, _ := at.Cells()
-	d := &dense[T]{at: at, width: int(at.Cols.Len()), cells: int(n), slots: slots}
+	d := &dense[T]{at: at, width: int(at.Cols.Len()), cells: int(n), slots: slots, mem: &kernel.Memory{}}
 	if step.F32 != nil || step.F64 != nil || step.Rows != nil {
 		d.stepper = newStepper[T](step, slots)
 	}

@@ -11,16 +11,18 @@ import (
 	"thole.example/wire"
 )
 
-// denseMark is a dense partition as it was: a chunk of cells that changes later is copied before, unless it has been read.
-// The values come first, then the slots.
+// denseMark is a dense partition as it was: a chunk of cells that changes later is copied before, unless it has been read, or all cells
+// move, and those of the mark stay where they are. The values come first, then the slots.
 type denseMark[T number] struct {
 	d      *dense[T]
 	since  *period        // nil: all cells are read
 	step   int            // chunks from those of values or a slot to those of the next slot
+	next   int            // the same in elements of copies
 	taking taking         // of chunks
 	mem    *kernel.Memory // of copies; nil: there is none yet, or it is the collector's
-	copies []T            // where chunks are copied to
-	kept   atomic.Int64   // bytes of them
+	copies []T            // where chunks are copied to, or all cells of the mark
+	all    bool           // all of them: the partition has moved
+	kept   atomic.Int64   // bytes of copies
 	passed []int          // cells of each slot before this one have been read in order
 	copied bool           // some of those were copies, whose memory was not given back
 }
@@ -48,6 +50,9 @@ func (d *dense[T]) newMark(since *period) *denseMark[T] {
 	if m.step > dropChunks {
 		m.step = (m.step + dropChunks - 1) / dropChunks * dropChunks
 	}
+	if m.next = m.step * chunk; m.stepped() {
+		m.next = d.next
+	}
 	return m
 }
 
@@ -71,8 +76,8 @@ func (m *denseMark[T]) ready() {
 // of the partition finds it with the first copy, and nobody else may ask for it before that copy is there.
 func (m *denseMark[T]) stepped() bool { return m.d.stepper != nil && m.step > dropChunks }
 
-// size is how many cells there is room for in the copies.
-func (m *denseMark[T]) size() int { return m.d.slots*m.step*chunk + (m.d.cells+chunk-1)/chunk*chunk }
+// size is how many cells there is room for in the copies: if the mark is stepped they are as those of the partition.
+func (m *denseMark[T]) size() int { return m.next * (1 + m.d.slots) }
 
 // reserve gives addresses for all copies: memory comes with them.
 func (m *denseMark[T]) reserve() {
@@ -105,7 +110,7 @@ func (d *dense[T]) keep(slot, lo, hi int) {
 		d.now.changed.set(uint32(b))
 	}
 	for _, m := range d.marks {
-		for c := lo / chunk; c*chunk < hi; c++ {
+		for c := lo / chunk; c*chunk < hi && !m.all; c++ {
 			if m.wants(c) {
 				m.copy(slot, c)
 			}
@@ -123,12 +128,48 @@ func (m *denseMark[T]) copy(slot, c int) {
 		m.reserve()
 	}
 	n := min(chunk, m.d.cells-c*chunk)
-	if m.mem != nil {
-		m.mem.Await(i*chunk*sizeOf[T](), (i*chunk+n)*sizeOf[T]())
-	}
-	m.d.load(m.copies[i*chunk:][:n], slot, c*chunk)
+	m.d.load(m.room(slot, c*chunk, n), slot, c*chunk)
 	if m.taking.put(uint32(i)) {
 		m.kept.Add(int64(n * sizeOf[T]()))
+	}
+}
+
+// room is the memory for copies of cells.
+func (m *denseMark[T]) room(slot, at, n int) []T {
+	at += slot * m.next
+	if m.mem != nil {
+		m.mem.Await(at*sizeOf[T](), (at+n)*sizeOf[T]())
+	}
+	return m.copies[at:][:n]
+}
+
+// leaves is the mark to which a step over all cells leaves most of them where they are, and has to put them elsewhere; nil: none.
+func (d *dense[T]) leaves() *denseMark[T] {
+	if len(d.marks) != 1 || d.packed != nil {
+		return nil
+	}
+	m, all := d.marks[0], d.cells/blockCells
+	few := m.since != nil && m.since.changed.count(all) < all/2
+	if !m.stepped() || m.mem == nil || m.all || m.kept.Load() > 0 || few {
+		return nil
+	}
+	return m
+}
+
+// await waits until the memory for copies of cells and their slots is there.
+func (m *denseMark[T]) await(lo, hi int) {
+	for slot := range 1 + m.d.slots {
+		m.room(slot, lo, hi-lo)
+	}
+}
+
+// left has the partition be where all its cells were put, and leaves the mark those that they were.
+func (d *dense[T]) left(m *denseMark[T]) {
+	d.hold.Lock()
+	defer d.hold.Unlock()
+	d.mem, m.mem, d.val, m.copies, m.all = m.mem, d.mem, m.copies, d.val, true
+	for b := 0; d.now != nil && b*blockCells < d.cells; b++ {
+		d.now.changed.set(uint32(b))
 	}
 }
 
@@ -179,11 +220,11 @@ func (m *denseMark[T]) readRect(dst []byte, at matrix.Rect, slot int) error {
 func (m *denseMark[T]) cells(out []T, slot, at int) {
 	for len(out) > 0 {
 		n, i := min(len(out), chunk-at%chunk), m.number(slot, at/chunk)
-		if m.taking.move(uint32(i), waits, busy) {
+		if !m.all && m.taking.move(uint32(i), waits, busy) {
 			m.d.load(out[:n], slot, at)
 			m.taking.move(uint32(i), busy, waits)
 		} else {
-			copy(out[:n], m.copies[i*chunk+at%chunk:])
+			copy(out[:n], m.copies[slot*m.next+at:])
 		}
 		out, at = out[n:], at+n
 	}
@@ -202,28 +243,6 @@ func (m *denseMark[T]) pass(slot, to int) {
 		if m.copied && i%dropChunks == dropChunks-1 && m.step > dropChunks && m.d.stepper == nil && m.mem != nil {
 			m.mem.Drop((i+1-dropChunks)*chunk*sizeOf[T](), (i+1)*chunk*sizeOf[T]())
 			m.copied = false
-		}
-	}
-}
-
-// ahead copies chunks aside, from the last one on, until it meets the step that does so from the first.
-func (m *denseMark[T]) ahead() {
-	m.d.hold.RLock()
-	defer m.d.hold.RUnlock()
-	if !m.stepped() || m.mem == nil || m.d.val == nil {
-		return
-	}
-	for c := (m.d.cells - 1) / chunk; c >= 0; c-- {
-		for slot := range 1 + m.d.slots {
-			i := m.number(slot, c)
-			if !m.wants(c) || !m.taking.move(uint32(i), waits, busy) {
-				continue
-			}
-			n := min(chunk, m.d.cells-c*chunk)
-			m.mem.Await(i*chunk*sizeOf[T](), (i*chunk+n)*sizeOf[T]())
-			m.d.load(m.copies[i*chunk:][:n], slot, c*chunk)
-			m.kept.Add(int64(n * sizeOf[T]()))
-			m.taking.move(uint32(i), busy, aside)
 		}
 	}
 }

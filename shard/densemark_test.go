@@ -42,7 +42,7 @@ func TestRectBeside(t *testing.T) {
 			}
 			for i := range 3 {
 				x.track(i)
-				x.read(i == 1)
+				x.read()
 			}
 		})
 	}
@@ -93,7 +93,7 @@ func (x *besideCells) track(i int) {
 	}
 }
 
-func (x *besideCells) read(ahead bool) {
+func (x *besideCells) read() {
 	done := make(chan struct{})
 	var owner sync.WaitGroup
 	owner.Go(func() {
@@ -108,9 +108,6 @@ func (x *besideCells) read(ahead bool) {
 			}
 		}
 	})
-	if ahead {
-		x.mark.Ahead()
-	}
 	at := x.s.At()
 	for r := at.Rows.Lo; r < at.Rows.Hi; r++ {
 		for c := at.Cols.Lo; c < at.Cols.Hi; c += 9000 {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	mathbits "math/bits"
 	"slices"
 	"sync"
 
@@ -43,9 +42,7 @@ func (k *keyed[T]) mark(since *period) mark {
 		stamps: map[uint32]uint8{}, reused: map[uint32]bool{},
 	}
 	if since != nil {
-		for _, word := range since.changed[:min(len(since.changed), int(m.limit)/64+1)] {
-			m.asked += mathbits.OnesCount64(word)
-		}
+		m.asked = since.changed.count(int(m.limit))
 	}
 	more := 0
 	if k.lazy != nil {
@@ -358,8 +355,6 @@ func (m *keyedMark[T]) settled(was []T, n int, as int64) []T {
 }
 
 func (k *keyed[T]) readyMark(int64) {}
-
-func (m *keyedMark[T]) ahead() {}
 
 func (m *keyedMark[T]) before() *Past { return m.past }
 

@@ -31,7 +31,6 @@ type mark interface {
 	collect(some []listed, n int) []listed
 	copyOut(dst []byte, stamps []int64, all []listed, owner bool) error
 	read(dst []byte, of ofColumns, keys []int64, state bool) error
-	ahead()
 	readRect(dst []byte, at matrix.Rect, slot int) error
 	before() *Past
 	view(absent []byte, visit visitor) (stored int, cells any)
@@ -173,10 +172,6 @@ func (m *Mark) ReadRect(dst []byte, at matrix.Rect, slot int) error {
 	}
 	return nil
 }
-
-// Ahead copies cells of a dense partition that has a rule aside, of which the next step would have to copy all: so that it needs not
-// wait for more than a part of them. It may be called beside the owner of the shard, by who reads the mark, and does nothing elsewhere.
-func (m *Mark) Ahead() { m.mark.ahead() }
 
 // Close ends the mark and frees what it kept. Closing twice does nothing.
 func (m *Mark) Close() {

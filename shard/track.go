@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	mathbits "math/bits"
 	"slices"
 
 	"thole.example/kernel"
@@ -35,6 +36,14 @@ type bits []uint64
 func (b bits) has(i uint32) bool { return int(i/64) < len(b) && b[i/64]>>(i%64)&1 != 0 }
 
 func (b bits) set(i uint32) { b[i/64] |= 1 << (i % 64) }
+
+// count is how many there are of the first n.
+func (b bits) count(n int) (all int) {
+	for _, word := range b[:min(len(b), n/64+1)] {
+		all += mathbits.OnesCount64(word)
+	}
+	return all
+}
 
 func (b bits) add(all []uint32) {
 	for _, i := range all {
