@@ -23,21 +23,18 @@ const chunk = 1 << 14
 
 // dense keeps every cell, row-major, and after them each slot of the rule in the same order.
 type dense[T number] struct {
+	denseCells[T]
 	at    matrix.Rect
 	width int // columns
-	cells int
 	slots int
-	next  int // elements from a cell to its first slot, and from slot to slot
 	size  int // bytes of all
-	mem   *kernel.Memory
-	val   []T // cells and slots; slots alone if cells are packed
+	pack  func(low []byte) cellPacking[T]
 	marks []*denseMark[T]
 	now   *period        // what remembers changes; nil: nothing does
 	spare *kernel.Memory // for the copies of the next mark; nil: it has to find some
 	hold  sync.RWMutex   // for reading by who reads cells beside the owner, who holds it to close, and when cells have moved
 
-	packed cellPacking[T] // nil: cells are as they are
-	room   []T            // cells, and their slots, that are changed elsewhere than where they lie
+	room []T // cells, and their slots, of a packed partition while they are changed
 
 	stepper stepper[T] // nil: there is no rule
 	sum     []T        // of a step's deltas over a chunk
@@ -53,22 +50,31 @@ func newDense[T number](m *matrix.Meta, at matrix.Rect, step psf.Step, slots int
 		return nil, err
 	}
 	n, _ := at.Cells()
-	d := &dense[T]{at: at, width: int(at.Cols.Len()), cells: int(n), slots: slots, mem: &kernel.Memory{}}
+	d := &dense[T]{at: at, width: int(at.Cols.Len()), slots: slots}
 	if step.F32 != nil || step.F64 != nil || step.Rows != nil {
 		d.stepper = newStepper[T](step, slots)
 	}
-	d.next = (d.cells + slotAlign - 1) &^ (slotAlign - 1)
+	d.cells, d.next = int(n), (int(n)+slotAlign-1)&^(slotAlign-1)
 	low, size := cellBytes(m, d.next, slots)
-	d.size = low + size
-	if err := d.mem.Fit(d.size); err != nil {
+	d.low, d.size = low, low+size
+	d.pack = func(low []byte) cellPacking[T] { return packCells[T](m, at, low) }
+	mem := &kernel.Memory{}
+	if err := mem.Fit(d.size); err != nil {
 		return nil, fmt.Errorf("matrix %s: %w", m.Name, err)
 	}
-	d.packed = packCells[T](m, at, d.mem.Data()[:low])
-	d.val, _ = wire.Numbers[T](d.mem.Data()[low:][:size]) // memory is aligned
+	d.denseCells = d.in(mem)
 	if init := newFill(m); init != nil {
 		d.fill(init)
 	}
 	return d, nil
+}
+
+// in is the cells as they lie in other memory.
+func (d *dense[T]) in(mem *kernel.Memory) denseCells[T] {
+	c, data := d.denseCells, mem.Data()[:d.size]
+	c.mem, c.packed = mem, d.pack(data[:d.low])
+	c.val, _ = wire.Numbers[T](data[d.low:]) // memory is aligned
+	return c
 }
 
 // cellBytes is how many bytes n cells with their slots take: those that are packed, and the others.
@@ -225,5 +231,5 @@ func (d *dense[T]) close() {
 		d.spare = nil
 	}
 	d.mem.Free()
-	d.val, d.packed = nil, nil
+	d.denseCells.mem, d.val, d.packed = nil, nil, nil
 }

@@ -13,7 +13,10 @@ import (
 // longer than another step.
 func (d *dense[T]) apply(deltas []Delta, scale, rate float64, t int64) error {
 	whole, step := d.whole(deltas), d.stepper.at(rate, t)
-	leave := d.leaves()
+	to, leave := d.denseCells, d.leaves()
+	if leave != nil {
+		to = leave.aside
+	}
 	for lo := 0; lo < d.cells; lo += chunk {
 		hi := min(lo+chunk, d.cells)
 		grad := whole[min(lo, len(whole)):min(hi, len(whole))]
@@ -25,7 +28,9 @@ func (d *dense[T]) apply(deltas []Delta, scale, rate float64, t int64) error {
 				d.addPart(grad, &deltas[i], lo)
 			}
 		}
-		if leave == nil {
+		if leave != nil {
+			to.await(lo, hi)
+		} else {
 			for slot := range 1 + d.slots {
 				d.keep(slot, lo, hi)
 			}
@@ -33,25 +38,25 @@ func (d *dense[T]) apply(deltas []Delta, scale, rate float64, t int64) error {
 		d.grad[0] = &grad[0]
 		d.batch = kernel.Batch[T]{Dim: hi - lo, Rows: firstRow, Grad: d.grad[:], Scale: T(scale)}
 		if d.packed != nil {
-			d.stepPacked(lo, t, step)
+			d.stepPacked(&to, lo, t, step)
 			continue
 		}
 		d.batch.Slab, d.batch.Next = d.val[lo:], d.next
 		if leave != nil {
-			d.batch.Into = leave.copies[lo:]
-			leave.await(lo, hi)
+			d.batch.Into = to.val[lo:]
 		}
 		step(&d.batch)
 	}
 	d.grad[0] = nil
 	if leave != nil {
-		d.left(leave)
+		d.move(to, leave)
 	}
 	return nil
 }
 
-// stepPacked makes the t-th step over a chunk of packed cells, beside which their slots are put for it.
-func (d *dense[T]) stepPacked(lo int, t int64, step func(b *kernel.Batch[T])) {
+// stepPacked makes the t-th step over a chunk of packed cells, beside which their slots are put for it, and puts what they become where
+// they are or elsewhere.
+func (d *dense[T]) stepPacked(to *denseCells[T], lo int, t int64, step func(b *kernel.Batch[T])) {
 	n, next := d.batch.Dim, min(chunk, d.cells)
 	d.room = grown(d.room, next*(1+d.slots))
 	for slot := range 1 + d.slots {
@@ -59,9 +64,9 @@ func (d *dense[T]) stepPacked(lo int, t int64, step func(b *kernel.Batch[T])) {
 	}
 	d.batch.Slab, d.batch.Next = d.room, next
 	step(&d.batch)
-	d.packed.round(lo, d.room[:n], t)
+	to.packed.round(lo, d.room[:n], t)
 	for slot := 1; slot <= d.slots; slot++ {
-		d.save(slot, lo, d.room[slot*next:][:n])
+		to.save(slot, lo, d.room[slot*next:][:n])
 	}
 }
 

@@ -72,24 +72,6 @@ func (d *dense[T]) shut(at int, val []T) {
 	}
 }
 
-// load copies cells from one on.
-func (d *dense[T]) load(into []T, slot, at int) {
-	if d.packed != nil && slot == 0 {
-		d.packed.load(into, at)
-		return
-	}
-	copy(into, d.of(slot)[at:])
-}
-
-// save is the way back.
-func (d *dense[T]) save(slot, at int, val []T) {
-	if d.packed != nil && slot == 0 {
-		d.packed.store(at, val)
-		return
-	}
-	copy(d.of(slot)[at:], val)
-}
-
 // see is cells for a function to look at: the i-th of so many runs of n. Packed ones are copies.
 func (d *dense[T]) see(s *scratch[T], at, n, i, runs int) []T {
 	if d.packed == nil {
