@@ -37,6 +37,7 @@ type dense[T number] struct {
 	room []T // cells, and their slots, of a packed partition while they are changed
 
 	stepper stepper[T] // nil: there is no rule
+	wide    bool       // a delta has changed all cells, as steps do
 	sum     []T        // of a step's deltas over a chunk
 	grad    [1]*T
 	batch   kernel.Batch[T]
@@ -171,6 +172,11 @@ func (d *dense[T]) set(x *Delta) error {
 }
 
 func (d *dense[T]) add(x *Delta, t int64) error {
+	if x.Keys == nil && x.At() == d.at && d.slots == 0 && d.packed == nil && d.cells > 0 {
+		val, _ := wire.Numbers[T](x.Values)
+		d.addAll(val)
+		return nil
+	}
 	d.runs(x, func(at int, val []T) {
 		d.keep(0, at, at+len(val))
 		if d.packed == nil {

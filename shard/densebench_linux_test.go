@@ -1,25 +1,31 @@
 package shard
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 	"time"
 
 	"thole.example/matrix"
 	"thole.example/optim"
+	"thole.example/psf"
 	"thole.example/wire"
 )
 
 // BenchmarkDenseMark is what steps over all cells of a dense partition of a quarter of a GB with its slots cost whoever owns it, in
 // milliseconds: before a mark, the first after it, and those while it is there.
 func BenchmarkDenseMark(b *testing.B) {
-	for _, name := range []string{"adagrad", "adam"} {
-		b.Run(name, func(b *testing.B) {
-			rule, err := optim.Find(nil, name)
-			if err != nil {
-				b.Fatal(err)
+	for _, name := range []string{"", "adagrad", "adam"} {
+		b.Run(cmp.Or(name, "add"), func(b *testing.B) {
+			m := matrix.Meta{Name: "w", Rows: 1, Cols: 256 << 20 / 4, DType: matrix.F32, Rule: name}
+			var rule *psf.Rule
+			if name != "" {
+				var err error
+				if rule, err = optim.Find(nil, name); err != nil {
+					b.Fatal(err)
+				}
+				m.Cols /= int64(1 + rule.Slots)
 			}
-			m := matrix.Meta{Name: "w", Rows: 1, Cols: 256 << 20 / 4 / int64(1+rule.Slots), DType: matrix.F32, Rule: name}
 			s, err := New(&m, m.Rect(), 0, rule)
 			if err != nil {
 				b.Fatal(err)

@@ -12,7 +12,7 @@ import (
 // TestLeaves: the first step over all cells leaves to a mark the cells where they are, unless it has copies, another mark has to have them
 // too, or few are read; with the same values whichever way, of the mark and of the partition, and for later marks.
 func TestLeaves(t *testing.T) {
-	for rule, as := range map[string]matrix.DType{"adagrad": 0, "amsgrad": 0, "adam": matrix.BF16} {
+	for rule, as := range map[string]matrix.DType{"": 0, "adagrad": 0, "amsgrad": 0, "adam": matrix.BF16} {
 		for _, c := range []struct {
 			name   string
 			leaves bool
@@ -97,6 +97,9 @@ type leaving struct {
 
 func newLeaving(t *testing.T, name string, as matrix.DType) *leaving {
 	rule, err := optim.Find(nil, name)
+	if name == "" {
+		rule, err = nil, nil
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

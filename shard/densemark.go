@@ -20,6 +20,7 @@ type denseMark[T number] struct {
 	aside  denseCells[T] // where chunks are copied to; without memory there are no copies yet
 	left   denseCells[T] // all cells, which the partition has left; without memory: it has not
 	kept   atomic.Int64  // bytes of copies
+	drops  bool          // memory of copies is given back when they have been read, and not kept for the next mark
 	failed error         // no memory for copies: what is aside is nowhere
 	passed []int         // cells of each slot before this one have been read in order
 	copied bool          // some of those were copies, whose memory was not given back
@@ -30,7 +31,7 @@ const dropChunks = 32
 
 func (d *dense[T]) mark(since *period) mark {
 	m := &denseMark[T]{d: d, since: since, taking: newTaking(d.chunks() * (1 + d.slots)), passed: make([]int, 1+d.slots)}
-	if d.stepped() {
+	if m.drops = d.slots == 0 && !d.stepped(); d.stepped() {
 		if mem := d.spare; mem != nil {
 			m.aside, d.spare = d.in(mem), nil
 		} else {
@@ -55,7 +56,7 @@ func (d *dense[T]) chunks() int { return (d.cells + chunk - 1) / chunk }
 
 // stepped reports whether the next step will change so much that memory for all copies is there from the start. Where it is not, the owner
 // of the partition finds it with the first copy, and nobody else may ask for it before that copy is there.
-func (d *dense[T]) stepped() bool { return d.stepper != nil && d.chunks() > dropChunks }
+func (d *dense[T]) stepped() bool { return (d.stepper != nil || d.wide) && d.chunks() > dropChunks }
 
 // reserve finds addresses for all copies. Memory comes with them, or the system prepares it meanwhile.
 func (m *denseMark[T]) reserve(ready bool) {
@@ -111,17 +112,24 @@ func (d *dense[T]) leaves() *denseMark[T] {
 	}
 	m, all := d.marks[0], d.cells/blockCells
 	few := m.since != nil && m.since.changed.count(all) < all/2
-	if !d.stepped() || m.aside.mem == nil || m.kept.Load() > 0 || few {
+	used := m.kept.Load() > 0 || m.drops && m.aside.mem != nil
+	if !d.stepped() || m.left.mem != nil || used || few {
+		return nil
+	}
+	if m.aside.mem == nil && m.failed == nil {
+		m.reserve(true)
+	}
+	if m.failed != nil {
 		return nil
 	}
 	return m
 }
 
 // move has the partition be where all its cells were put, and leaves the mark those that they were.
-func (d *dense[T]) move(to denseCells[T], m *denseMark[T]) {
+func (d *dense[T]) move(m *denseMark[T]) {
 	d.hold.Lock()
 	defer d.hold.Unlock()
-	d.denseCells, m.left, m.aside = to, d.denseCells, denseCells[T]{}
+	d.denseCells, m.left, m.aside = m.aside, d.denseCells, denseCells[T]{}
 	for b := 0; d.now != nil && b*blockCells < d.cells; b++ {
 		d.now.changed.set(uint32(b))
 	}
@@ -204,7 +212,7 @@ func (m *denseMark[T]) pass(slot, to int) {
 			m.kept.Add(-int64(min(chunk, m.d.cells-c*chunk) * sizeOf[T]()))
 			m.copied = true
 		}
-		if m.copied && c%dropChunks == dropChunks-1 && m.d.stepper == nil && m.aside.mem != nil { // there are no slots
+		if m.copied && c%dropChunks == dropChunks-1 && m.drops && m.aside.mem != nil {
 			each := m.d.size / m.d.next
 			m.aside.mem.Drop((c+1-dropChunks)*chunk*each, (c+1)*chunk*each)
 			m.copied = false
@@ -225,7 +233,7 @@ func (m *denseMark[T]) read([]byte, ofColumns, []int64, bool) error { return err
 func (m *denseMark[T]) before() *Past { return nil }
 
 func (m *denseMark[T]) bytes() (n int64) {
-	if m.d.stepped() {
+	if m.d.stepped() && !m.drops || m.left.mem != nil {
 		return int64(8*len(m.taking)) + m.d.spareBytes(m.memory())
 	}
 	return int64(8*len(m.taking)) + m.kept.Load()

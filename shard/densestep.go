@@ -8,17 +8,10 @@ import (
 	"thole.example/wire"
 )
 
-// apply makes the rule's t-th step over all cells, chunk by chunk, with the sum of the deltas times scale. The first step after a mark
-// leaves to it the cells where they are, and puts what becomes of them where the mark would have copied them to: that takes not much
-// longer than another step.
+// apply makes the rule's t-th step over all cells, chunk by chunk, with the sum of the deltas times scale.
 func (d *dense[T]) apply(deltas []Delta, scale, rate float64, t int64) error {
 	whole, step := d.whole(deltas), d.stepper.at(rate, t)
-	to, leave := d.denseCells, d.leaves()
-	if leave != nil {
-		to = leave.aside
-	}
-	for lo := 0; lo < d.cells; lo += chunk {
-		hi := min(lo+chunk, d.cells)
+	d.all(func(to *denseCells[T], lo, hi int) {
 		grad := whole[min(lo, len(whole)):min(hi, len(whole))]
 		if whole == nil {
 			d.sum = grown(d.sum, chunk)
@@ -28,30 +21,56 @@ func (d *dense[T]) apply(deltas []Delta, scale, rate float64, t int64) error {
 				d.addPart(grad, &deltas[i], lo)
 			}
 		}
-		if leave != nil {
-			to.await(lo, hi)
+		d.aim(to, lo, grad).Scale = T(scale)
+		if d.packed != nil {
+			d.stepPacked(to, lo, t, step)
 		} else {
-			for slot := range 1 + d.slots {
+			step(&d.batch)
+		}
+	})
+	return nil
+}
+
+// addAll adds values to all cells, which have no slots.
+func (d *dense[T]) addAll(val []T) {
+	d.wide = true
+	d.all(func(to *denseCells[T], lo, hi int) { kernel.AddRows(d.aim(to, lo, val[lo:hi])) })
+}
+
+// all calls f for all cells, chunk by chunk: it changes them, or puts what they become elsewhere. The first time after a mark they are left
+// to it, and where it would have copied them to the partition is from then on: that takes not much longer than another time.
+func (d *dense[T]) all(f func(to *denseCells[T], lo, hi int)) {
+	to, leave := &d.denseCells, d.leaves()
+	if leave != nil {
+		to = &leave.aside
+	}
+	for lo := 0; lo < d.cells; lo += chunk {
+		hi := min(lo+chunk, d.cells)
+		for slot := range 1 + d.slots {
+			if leave == nil {
 				d.keep(slot, lo, hi)
 			}
 		}
-		d.grad[0] = &grad[0]
-		d.batch = kernel.Batch[T]{Dim: hi - lo, Rows: firstRow, Grad: d.grad[:], Scale: T(scale)}
-		if d.packed != nil {
-			d.stepPacked(&to, lo, t, step)
-			continue
-		}
-		d.batch.Slab, d.batch.Next = d.val[lo:], d.next
-		if leave != nil {
-			d.batch.Into = to.val[lo:]
-		}
-		step(&d.batch)
+		to.await(lo, hi)
+		f(to, lo, hi)
 	}
 	d.grad[0] = nil
 	if leave != nil {
-		d.move(to, leave)
+		d.move(leave)
 	}
-	return nil
+}
+
+// aim has the batch be a chunk of cells from one on, with their gradients.
+func (d *dense[T]) aim(to *denseCells[T], lo int, grad []T) *kernel.Batch[T] {
+	d.grad[0] = &grad[0]
+	d.batch = kernel.Batch[T]{Dim: len(grad), Rows: firstRow, Grad: d.grad[:]}
+	if d.packed != nil {
+		return &d.batch // they are put elsewhere first
+	}
+	if d.batch.Slab, d.batch.Next = d.val[lo:], d.next; to != &d.denseCells {
+		d.batch.Into = to.val[lo:]
+	}
+	return &d.batch
 }
 
 // stepPacked makes the t-th step over a chunk of packed cells, beside which their slots are put for it, and puts what they become where
