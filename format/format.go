@@ -68,7 +68,7 @@ func Wrap(codec, path string, err error) error {
 
 // corrupt marks err as damage unless it is marked as something else.
 func corrupt(err error) error {
-	for _, known := range []error{ErrCorrupt, ErrVersion, ErrLimit, ErrLossy, ErrUnknown, ErrMatrix} {
+	for _, known := range []error{ErrCorrupt, ErrVersion, ErrLimit, ErrLossy, ErrUnknown, ErrMatrix, wire.ErrUnread} {
 		if errors.Is(err, known) {
 			return err
 		}

@@ -64,13 +64,20 @@ func TestWrap(t *testing.T) {
 			t.Errorf("%v, want %s", err, c.text)
 		}
 	}
-	if err := format.Wrap("c", "p", limit); errors.Is(err, format.ErrCorrupt) {
-		t.Error("a limit counts as damage")
+	broken := wire.ReadAt(brokenAt{}, make([]byte, 1), 7)
+	for _, err := range []error{limit, broken} {
+		if err := format.Wrap("c", "p", err); errors.Is(err, format.ErrCorrupt) {
+			t.Errorf("%v counts as damage", err)
+		}
 	}
 	if format.Wrap("c", "p", nil) != nil {
 		t.Error("nil became an error")
 	}
 }
+
+type brokenAt struct{}
+
+func (brokenAt) ReadAt([]byte, int64) (int, error) { return 0, io.ErrClosedPipe }
 
 // TestStage publishes a piece, a tree, and nothing.
 func TestStage(t *testing.T) {

@@ -1,15 +1,14 @@
 package state
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"path"
 
 	"thole.example/blob"
 	"thole.example/format"
+	"thole.example/wire"
 )
 
 // Ruined reports whether a checkpoint that a training wrote lies at the path (Entry.Ours) with a head that is missing or damaged: nobody
@@ -27,27 +26,14 @@ func Ruined(ctx context.Context, b blob.Bucket, at string) (bool, error) {
 		return false, err
 	}
 	defer o.Close()
-	head := &failing{src: o}
-	r, err := NewReader(head, o.Size())
+	r, err := NewReader(o, o.Size())
 	if err == nil {
 		_, err = readCheckpoint(r)
 	}
-	return head.err == nil && errors.Is(format.Wrap(codec, at, err), format.ErrCorrupt), head.err
-}
-
-// failing remembers why bytes could not be read that are there: that is no damage of theirs.
-type failing struct {
-	src io.ReaderAt
-	err error
-}
-
-// ReadAt implements io.ReaderAt.
-func (f *failing) ReadAt(b []byte, off int64) (int, error) {
-	n, err := f.src.ReadAt(b, off)
-	if n < len(b) {
-		f.err = cmp.Or(err, io.ErrUnexpectedEOF)
+	if errors.Is(err, wire.ErrUnread) {
+		return false, err
 	}
-	return n, err
+	return errors.Is(format.Wrap(codec, at, err), format.ErrCorrupt), nil
 }
 
 // there reports whether the bucket has an object.

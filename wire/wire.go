@@ -187,7 +187,16 @@ func (c *Cursor) End(what string) {
 	}
 }
 
-// ReadAt fills buf from r at off. An early end is an *At with ErrTruncated.
+// ErrUnread says that bytes could not be read, as by a disk that fails: what they are is not known.
+var ErrUnread = errors.New("cannot be read")
+
+// unread is an error that is ErrUnread without saying so in its text.
+type unread struct{ err error }
+
+func (u unread) Error() string   { return u.err.Error() }
+func (u unread) Unwrap() []error { return []error{u.err, ErrUnread} }
+
+// ReadAt fills buf from r at off. An early end is an *At with ErrTruncated, and any other error of r one with ErrUnread.
 func ReadAt(r io.ReaderAt, buf []byte, off int64) error {
 	n, err := r.ReadAt(buf, off)
 	if n == len(buf) {
@@ -196,5 +205,5 @@ func ReadAt(r io.ReaderAt, buf []byte, off int64) error {
 	if err == io.EOF || err == nil {
 		return &At{off + int64(n), fmt.Errorf("%d bytes missing: %w", len(buf)-n, ErrTruncated)}
 	}
-	return &At{off + int64(n), err}
+	return &At{off + int64(n), unread{err}}
 }

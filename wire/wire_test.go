@@ -164,7 +164,7 @@ func TestReadAt(t *testing.T) {
 		t.Errorf("%v, want truncation at byte 10", err)
 	}
 	broken := errors.New("broken disk")
-	if err := ReadAt(readerAt{iotest.ErrReader(broken)}, buf, 3); !errors.Is(err, broken) || errors.Is(err, ErrTruncated) {
+	if err := ReadAt(readerAt{iotest.ErrReader(broken)}, buf, 3); !errors.Is(err, broken) || !errors.Is(err, ErrUnread) || errors.Is(err, ErrTruncated) {
 		t.Error(err)
 	}
 }
