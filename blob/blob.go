@@ -105,6 +105,12 @@ type Writer interface {
 // ErrName says that a name is empty, absolute where it must not be, or leaves the bucket.
 var ErrName = errors.New("not a name within the bucket")
 
+// Vectored is a Writer that takes several slices as if they were one, and changes the slice of slices.
+type Vectored interface {
+	Writer
+	WriteVec(vec [][]byte) (n int64, err error)
+}
+
 // Yielder is a Writer that can leave more of the processors and of the memory of the machine to others, and write more slowly.
 type Yielder interface {
 	Writer

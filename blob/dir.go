@@ -267,12 +267,25 @@ func (w *dirWriter) Write(p []byte) (n int, err error) {
 	return n, named(err, "write", w.to)
 }
 
+// WriteVec implements Vectored.
+func (w *dirWriter) WriteVec(vec [][]byte) (int64, error) {
+	n, err := WriteVec(w.File, vec, w.at)
+	w.at += n
+	w.wrote(w.at, n)
+	return n, named(err, "write", w.to)
+}
+
 func (w *dirWriter) WriteAt(p []byte, off int64) (int, error) {
 	n, err := w.File.WriteAt(p, off)
-	if w.grown(off + int64(n)); w.dir.sync && n > 0 {
+	w.wrote(off+int64(n), int64(n))
+	return n, named(err, "write", w.to)
+}
+
+// wrote notes that so many bytes were written up to a place.
+func (w *dirWriter) wrote(to, n int64) {
+	if w.grown(to); w.dir.sync && n > 0 {
 		w.ahead.wrote(w.File, n)
 	}
-	return n, named(err, "write", w.to)
 }
 
 // grown notes that the file is at least so long.

@@ -14,8 +14,8 @@ const aheadBytes = 8 << 20
 type ahead struct{ bytes atomic.Int64 }
 
 // wrote tells the disk to begin when there is enough. It may be called by many goroutines.
-func (a *ahead) wrote(f *os.File, n int) {
-	if a.bytes.Add(int64(n)) >= aheadBytes {
+func (a *ahead) wrote(f *os.File, n int64) {
+	if a.bytes.Add(n) >= aheadBytes {
 		a.bytes.Store(0)
 		begin(f)
 	}

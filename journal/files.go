@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"thole.example/blob"
 
 	"thole.example/internal/filelock"
 )
@@ -128,6 +129,11 @@ func (d Dir) Sync() error {
 
 // disk is a file on disk.
 type disk struct{ *os.File }
+
+// WriteVec implements File.
+func (d *disk) WriteVec(vec [][]byte, off int64) (int64, error) {
+	return blob.WriteVec(d.File, vec, off)
+}
 
 // Size implements File.
 func (d *disk) Size() (int64, error) {

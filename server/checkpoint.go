@@ -154,11 +154,11 @@ func (c *checkpoint) write(ctx context.Context, w *pendingSave, r *rpc.Response)
 	w.saver = &committer{save, c, nil}
 	out := state.Part{Server: c.save.Index, Base: c.base.ID}
 	records := func(w *state.Writer) error {
-		pace := newPace(c.j.slowest.Load())
+		pace, lent := newPace(c.j.slowest.Load()), &rooms{}
 		pace.yield = w.Yield
 		for i, st := range c.stores {
 			for _, shot := range c.shots[i] {
-				shot.pace = pace
+				shot.pace, shot.lent = pace, lent
 				record, err := shot.record(ctx, w, c.clocks[i])
 				if err != nil {
 					return err

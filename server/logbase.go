@@ -177,10 +177,10 @@ func (b *base) stream(ctx context.Context, w *state.Writer) error {
 	if err := state.Job(w, &b.core, lend); err != nil {
 		return err
 	}
-	pace := newPace(b.j.slowest.Load())
+	pace, lent := newPace(b.j.slowest.Load()), &rooms{}
 	for i := range b.stores {
 		for _, shot := range b.shots[i] {
-			shot.pace = pace
+			shot.pace, shot.lent = pace, lent
 			if _, err := shot.record(ctx, w, b.clocks[i]); err != nil {
 				return err
 			}

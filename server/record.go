@@ -74,34 +74,63 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer, clock int) (out 
 	return out, err
 }
 
-// stateColumns visits the partition for what columns there are, copies some of them after the other with their slots beside it, and
-// gives them away, until there are no more.
+// lists visits the partition for what columns there are, some after the other, and sorts them, while those before are used, which are valid
+// until the next.
+func (s *snapshot) lists(ctx context.Context) iter.Seq2[*shard.Columns, error] {
+	return func(yield func(*shard.Columns, error) bool) {
+		type answer struct {
+			more bool
+			err  error
+		}
+		var both [2]shard.Columns
+		listed := make(chan answer, 1)
+		list := func(c *shard.Columns) {
+			more := false
+			err := s.visit(ctx, func(m *shard.Mark) error {
+				more = m.List(c, bandKeys)
+				return nil
+			})
+			if more {
+				s.mark.Sort(c)
+			}
+			listed <- answer{more, err}
+		}
+		list(&both[0])
+		for i := 0; ; i++ {
+			a := <-listed
+			if a.err != nil {
+				yield(nil, a.err)
+			}
+			if a.err != nil || !a.more {
+				return
+			}
+			go list(&both[(i+1)%2])
+			if !yield(&both[i%2], nil) {
+				<-listed
+				return
+			}
+		}
+	}
+}
+
+// stateColumns copies columns with their slots beside the partition, some after the other, and gives them away, until there are no more.
 func (s *snapshot) stateColumns(ctx context.Context, p *state.Partition, give func(state.Band) error) error {
 	n := int(max(1, min(s.mark.Columns(), bandKeys, bandBytes/max(1, p.Width()*int64(p.DType.Size())))))
-	var all shard.Columns
-	var lent rooms
-	for s.pace.begin(); ; {
-		more := false
-		if err := s.visit(ctx, func(m *shard.Mark) error {
-			more = m.List(&all, bandKeys)
-			return nil
-		}); err != nil || !more {
+	s.pace.begin()
+	for all, err := range s.lists(ctx) {
+		if err != nil {
 			return err
 		}
-		s.mark.Sort(&all)
 		for lo := 0; lo < all.Len(); lo += n {
 			some := all.Part(lo, min(lo+n, all.Len()))
-			r := lent.next()
-			if r.Values == nil {
-				r.Values = []matrix.Block{matrix.NewDense(p.DType, matrix.At(0, int64(n), 0, p.Width()))}
-			}
-			r.Keys, r.Last = append(r.Keys[:0], some.Keys...), append(r.Last[:0], some.Ages.Last...)
-			r.Ranks = append(r.Ranks[:0], some.Ages.Ranks...)
+			r := s.lent.next()
+			b := state.Band{Keys: refilled(&r.keys, some.Keys), Last: refilled(&r.last, some.Ages.Last), Ranks: refilled(&r.ranks, some.Ages.Ranks)}
 			if p.Stale {
-				r.Stamps = slices.Grow(r.Stamps[:0], n)[:some.Len()]
+				r.stamps = slices.Grow(r.stamps[:0], some.Len())[:some.Len()]
+				b.Stamps = r.stamps
 			}
-			b := *r
-			b.Values = []matrix.Block{firstRows(r.Values[0], some.Len())}
+			at := matrix.At(0, int64(some.Len()), 0, p.Width())
+			b.Values = []matrix.Block{{At: at, Data: r.cells(0, p.DType, some.Len()*int(p.Width()))}}
 			if err := s.copy(ctx, &b, some); err != nil {
 				return err
 			}
@@ -112,35 +141,56 @@ func (s *snapshot) stateColumns(ctx context.Context, p *state.Partition, give fu
 			s.pace.begin()
 		}
 	}
+	return nil
 }
 
-// rooms is the memory of bands that are lent to a writer.
+// rooms is the memory of bands that are lent to a writer, those of all partitions after each other.
 type rooms struct {
-	of   [state.Lent]state.Band
+	of   [state.Lent]room
 	used int
 }
 
-// next is the memory of the next one: nobody needs what is in it any more.
-func (r *rooms) next() *state.Band {
+// room is the memory of a band.
+type room struct {
+	values             []matrix.Data // as large as any has been
+	keys, last, stamps []int64
+	ranks              []uint8
+}
+
+// refilled is a copy of values in memory that was used before; nil if there are none.
+func refilled[E any](into *[]E, from []E) []E {
+	if from == nil {
+		return nil
+	}
+	*into = append((*into)[:0], from...)
+	return *into
+}
+
+// next is that of the next one: nobody needs what is in it any more.
+func (r *rooms) next() *room {
 	r.used++
 	return &r.of[r.used%len(r.of)]
 }
 
-// firstRows is the first n rows of a dense block, which share its memory.
-func firstRows(b matrix.Block, n int) matrix.Block {
-	cells := n * int(b.At.Cols.Len())
-	b.At.Rows.Hi = b.At.Rows.Lo + int64(n)
-	switch d := b.Data.(type) { // of what servers keep
-	case *matrix.Dense[float64]:
-		b.Data = &matrix.Dense[float64]{Val: d.Val[:cells]}
-	case *matrix.Dense[float32]:
-		b.Data = &matrix.Dense[float32]{Val: d.Val[:cells]}
-	case *matrix.Dense[int64]:
-		b.Data = &matrix.Dense[int64]{Val: d.Val[:cells]}
-	case *matrix.Dense[int32]:
-		b.Data = &matrix.Dense[int32]{Val: d.Val[:cells]}
+// cells is memory for some cells, the i-th of a band.
+func (r *room) cells(i int, t matrix.DType, n int) matrix.Data {
+	if len(r.values) <= i {
+		r.values = append(r.values, nil)
 	}
-	return b
+	if v := r.values[i]; v == nil || v.DType() != t || v.NNZ() < n {
+		r.values[i] = matrix.NewDense(t, matrix.At(0, 1, 0, int64(n))).Data
+	}
+	switch d := r.values[i].(type) { // of what servers keep
+	case *matrix.Dense[float64]:
+		return &matrix.Dense[float64]{Val: d.Val[:n]}
+	case *matrix.Dense[float32]:
+		return &matrix.Dense[float32]{Val: d.Val[:n]}
+	case *matrix.Dense[int64]:
+		return &matrix.Dense[int64]{Val: d.Val[:n]}
+	case *matrix.Dense[int32]:
+		return &matrix.Dense[int32]{Val: d.Val[:n]}
+	}
+	return matrix.NewDense(t, matrix.At(0, 1, 0, int64(n))).Data
 }
 
 // copy fills in a band of columns, beside the partition if that is possible.
@@ -183,28 +233,22 @@ func (s *snapshot) stateCells(ctx context.Context, p *state.Partition, give func
 	if p.Partial {
 		places = s.mark.Places(cells)
 	}
-	var lent rooms
 	for at := range places {
 		s.pace.begin()
-		b := lent.next()
+		r := s.lent.next()
+		b := state.Band{Values: make([]matrix.Block, 1+p.Slots)}
 		n, _ := at.Cells()
-		for slot := range 1 + p.Slots {
-			if len(b.Values) <= slot {
-				b.Values = append(b.Values, matrix.Block{})
-			}
-			if v := &b.Values[slot]; v.Data == nil || int64(v.Data.NNZ()) != n {
-				*v = matrix.NewDense(p.DType, at)
-			}
-			b.Values[slot].At = at
+		for slot := range b.Values {
+			b.Values[slot] = matrix.Block{At: at, Data: r.cells(slot, p.DType, int(n))}
 			dst, _ := wire.ViewAny(b.Values[slot].Data.Values())
 			if err := s.beside(ctx, func() error { return s.mark.ReadRect(dst, at, slot) }); err != nil {
 				return err
 			}
 		}
-		if err := s.charged(*b, give); err != nil {
+		if err := s.charged(b, give); err != nil {
 			return err
 		}
-		s.pace.pause(ctx, bandSize(*b), s.of.of.job.slowest.Load())
+		s.pace.pause(ctx, bandSize(b), s.of.of.job.slowest.Load())
 	}
 	return nil
 }

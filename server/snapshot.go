@@ -22,7 +22,8 @@ type snapshot struct {
 	by   marking     // nil: everything is marked
 	mark *shard.Mark // nil: there was nothing to save, or why not
 	err  error
-	pace *pace // of all that are written one after the other
+	pace *pace  // of all that are written one after the other
+	lent *rooms // likewise
 }
 
 // marking makes the mark of a snapshot.

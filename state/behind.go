@@ -11,19 +11,23 @@ import (
 // by Write, a chunk at a time, and takes chunks x chunkBytes of memory for it. What it is lent is written from where it lies: a copy takes
 // half as long as to make what is written.
 type behind struct {
-	fill    []byte // the chunk that is being filled
-	handed  int    // how much of it is on its way
-	queue   chan segment
-	free    chan []byte
-	lent    chan struct{}         // a token for each turn whose memory is not given back
-	failed  atomic.Pointer[error] // the first error: what comes after it is in no place
-	yields  atomic.Bool
-	ended   bool
-	done    chan struct{}
-	w       io.Writer
-	yielder blob.Yielder // the same, if it is one
-	out     []byte       // what is put together, by the goroutine that writes
-	at      int64        // how much was written
+	fill   []byte // the chunk that is being filled
+	handed int    // how much of it is on its way
+	queue  chan segment
+	free   chan []byte
+	lent   chan struct{}         // a token for each turn whose memory is not given back
+	failed atomic.Pointer[error] // the first error: what comes after it is in no place
+	yields atomic.Bool
+	ended  bool
+	done   chan struct{}
+
+	// Of the goroutine that writes.
+	w    io.Writer
+	at   int64     // where in the stream that is
+	vec  [][]byte  // what is written next, where it lies
+	out  []byte    // or a copy of it
+	size int       // bytes of either
+	held []segment // that are given back then
 }
 
 // segment is something to write.
@@ -34,78 +38,106 @@ type segment struct {
 }
 
 const (
-	chunks     = 4
+	chunks = 4
+	// chunkBytes are written at once, from a multiple of them on, whatever they are made of: a system takes half as long for its pages
+	// then as for those of parts that begin and end anywhere, and a disk can take them from where they lie.
 	chunkBytes = 1 << 20
-	aloneBytes = 64 << 10 // from how many on something is written alone, and not put together with what comes after it
-	pageBytes  = 4 << 10  // at a multiple of which a disk takes what lies in memory
 )
 
 // Lent is how many bands have their memory in use at a time by who lends them, with that which is being filled in.
-const Lent = 8
+const Lent = 16
 
 func newBehind(w io.Writer) *behind {
 	b := &behind{w: w, queue: make(chan segment, 4*Lent), free: make(chan []byte, chunks), lent: make(chan struct{}, Lent-1),
 		done: make(chan struct{})}
-	b.yielder, _ = w.(blob.Yielder)
 	for range chunks - 1 {
 		b.free <- nil // made when they are needed
 	}
 	go func() {
 		defer close(b.done)
 		for s := range b.queue {
-			b.put(s.bytes)
-			if s.chunk != nil {
-				b.free <- s.chunk[:0]
-			}
-			if s.turn {
-				<-b.lent
-			}
+			b.take(s)
 		}
 		b.flush()
 	}()
 	return b
 }
 
-// put writes something, or puts it together with what comes after it: what is small, and all of it while the disk may be asked to take it
-// from where it lies, which has to be many whole pages then.
-func (b *behind) put(p []byte) {
-	if len(p) >= aloneBytes && !b.yields.Load() {
-		b.flush()
-		b.write(p)
-		return
-	}
-	for len(p) > 0 {
-		if b.out == nil {
-			b.out = make([]byte, 0, chunkBytes)
-		}
-		room := chunkBytes - int(b.at%pageBytes) - len(b.out)
-		some := p[:min(len(p), room)]
-		b.out, p = append(b.out, some...), p[len(some):]
-		if len(some) == room {
+// take writes a segment, as far as it fills chunks, and gives it back when all of it is written.
+func (b *behind) take(s segment) {
+	for p := s.bytes; len(p) > 0; {
+		left := chunkBytes - int((b.at+int64(b.size))%chunkBytes)
+		some := p[:min(len(p), left)]
+		b.put(some)
+		if p = p[len(some):]; len(some) == left {
 			b.flush()
 		}
 	}
-}
-
-// flush writes what was put together.
-func (b *behind) flush() {
-	if len(b.out) > 0 {
-		b.write(b.out)
-		b.out = b.out[:0]
+	b.held = append(b.held, s)
+	turns := 0
+	for _, s := range b.held {
+		if s.turn {
+			turns++
+		}
+	}
+	switch {
+	case turns >= Lent/2: // the caller may be waiting for them
+		b.flush()
+	case len(b.vec) == 0:
+		b.giveBack()
 	}
 }
 
-func (b *behind) write(p []byte) {
-	if b.failed.Load() != nil {
+// put puts something to what is written next. It is copied to where a disk can take it from while it is asked to.
+func (b *behind) put(p []byte) {
+	_, can := b.w.(blob.Vectored)
+	if can = can && !b.yields.Load(); can && len(b.out) > 0 || !can && len(b.vec) > 0 {
+		b.flush()
+	}
+	if b.size += len(p); can {
+		b.vec = append(b.vec, p)
 		return
 	}
-	if b.yielder != nil {
-		b.yielder.Yield(b.yields.Load())
+	if b.out == nil {
+		b.out = make([]byte, 0, chunkBytes)
 	}
-	n, err := b.w.Write(p)
-	if b.at += int64(n); err != nil {
+	b.out = append(b.out, p...)
+}
+
+// flush writes what was put, and gives it back.
+func (b *behind) flush() {
+	err := error(nil)
+	switch {
+	case b.size == 0 || b.failed.Load() != nil:
+	case len(b.vec) > 0:
+		_, err = b.w.(blob.Vectored).WriteVec(b.vec)
+	default:
+		if y, can := b.w.(blob.Yielder); can {
+			y.Yield(b.yields.Load())
+		}
+		_, err = b.w.Write(b.out)
+	}
+	if err != nil {
 		b.failed.Store(&err)
 	}
+	clear(b.vec)
+	b.at += int64(b.size)
+	b.size, b.vec, b.out = 0, b.vec[:0], b.out[:0]
+	b.giveBack()
+}
+
+// giveBack gives back the memory of what is written.
+func (b *behind) giveBack() {
+	for _, s := range b.held {
+		if s.chunk != nil {
+			b.free <- s.chunk[:0]
+		}
+		if s.turn {
+			<-b.lent
+		}
+	}
+	clear(b.held)
+	b.held = b.held[:0]
 }
 
 // Yield has what is not written yet be written as by a [blob.Yielder], or not any more.

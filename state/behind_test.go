@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"errors"
+	"io"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -15,8 +16,9 @@ import (
 // its turns, and what is written at once.
 func TestBehind(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var got, want bytes.Buffer
-		b := newBehind(&got)
+		var want bytes.Buffer
+		got := &taker{}
+		b := newBehind(rapid.SampledFrom([]io.Writer{got, &got.Buffer}).Draw(t, "to"))
 		var rooms [Lent][]byte
 		for turn := range rapid.IntRange(0, 3*Lent).Draw(t, "turns") {
 			b.Yield(rapid.Bool().Draw(t, "yields"))
@@ -24,7 +26,7 @@ func TestBehind(t *testing.T) {
 			clear(*room) // that was its turn
 			*room = (*room)[:0]
 			for range rapid.IntRange(0, 3).Draw(t, "in the turn") {
-				n := rapid.SampledFrom([]int{0, 1, 7, 4096, aloneBytes - 1, aloneBytes, chunkBytes - 1, chunkBytes, chunkBytes + 1}).Draw(t, "n")
+				n := rapid.SampledFrom([]int{0, 1, 7, 4096, 100_000, chunkBytes/2 + 5, chunkBytes - 1, chunkBytes, chunkBytes + 1}).Draw(t, "n")
 				p := bytes.Repeat([]byte{byte(want.Len()%250) + 1}, n)
 				want.Write(p)
 				if rapid.Bool().Draw(t, "lent") {
@@ -48,6 +50,37 @@ func TestBehind(t *testing.T) {
 			t.Fatalf("%d bytes, want %d", got.Len(), want.Len())
 		}
 	})
+}
+
+// taker is a Writer of all kinds. Nothing else is asked of it.
+type taker struct {
+	blob.Writer
+	bytes.Buffer
+	yields bool
+	all    []written
+}
+
+// written is a write.
+type written struct {
+	yields, vec bool
+	at, n       int
+}
+
+func (t *taker) Yield(yes bool) { t.yields = yes }
+
+func (t *taker) Write(p []byte) (int, error) {
+	t.all = append(t.all, written{t.yields, false, t.Len(), len(p)})
+	return t.Buffer.Write(p)
+}
+
+func (t *taker) WriteVec(vec [][]byte) (int64, error) {
+	at := t.Len()
+	for _, p := range vec {
+		t.Buffer.Write(p)
+	}
+	clear(vec)
+	t.all = append(t.all, written{false, true, at, t.Len() - at})
+	return int64(t.Len() - at), nil
 }
 
 type full struct{ left int }
@@ -82,32 +115,11 @@ func TestBehindFails(t *testing.T) {
 	}
 }
 
-// yielder notes of each write how much, where, and whether it was to yield. Nothing else of a blob.Writer is asked of it.
-type yielder struct {
-	blob.Writer
-	yields bool
-	at     int
-	all    []written
-}
-
-type written struct {
-	yields bool
-	at, n  int
-}
-
-func (y *yielder) Yield(yes bool) { y.yields = yes }
-
-func (y *yielder) Write(p []byte) (int, error) {
-	y.all = append(y.all, written{y.yields, y.at, len(p)})
-	y.at += len(p)
-	return len(p), nil
-}
-
-// TestBehindYields: a writer of a stream tells who writes the object whether to leave more to others. Then it gets large parts of whole
-// pages, which a disk can take from where they lie, whatever the sizes of bands are.
-func TestBehindYields(t *testing.T) {
-	y := &yielder{}
-	b := newBehind(y)
+// TestBehindChunks: whatever the sizes of bands are, chunks are written from a multiple of their size on: where they lie, or as one slice
+// that a disk can take while the writer of the stream says that it is to leave more to others.
+func TestBehindChunks(t *testing.T) {
+	to := &taker{}
+	b := newBehind(to)
 	w := NewWriter(b)
 	band := Band{Values: []matrix.Block{matrix.NewDense(matrix.F32, matrix.At(0, 1, 0, 65000))}}
 	for _, yes := range []bool{false, true, false} {
@@ -118,19 +130,23 @@ func TestBehindYields(t *testing.T) {
 			}
 		}
 	}
-	if err := b.end(); err != nil || y.all[0].yields || y.all[len(y.all)-1].yields {
-		t.Errorf("%v, %v", err, y.all)
+	if err := b.end(); err != nil {
+		t.Fatal(err)
 	}
-	large := 0
-	for _, w := range y.all {
-		if w.yields && w.n == chunkBytes {
-			if large++; w.at%pageBytes != 0 {
-				t.Errorf("%d bytes at %d, want whole pages", w.n, w.at)
-			}
+	counts := map[bool]int{}
+	for _, w := range to.all {
+		if w.yields && w.vec {
+			t.Errorf("%+v: a disk may be asked to take slices of any bytes", w)
+		}
+		if end := w.at + w.n; w.at/chunkBytes != (end-1)/chunkBytes {
+			t.Errorf("%d bytes at %d are of two chunks", w.n, w.at)
+		}
+		if w.n == chunkBytes {
+			counts[w.vec]++
 		}
 	}
-	if large < 3 {
-		t.Errorf("%d large writes of %d while it yielded", large, len(y.all))
+	if counts[true] < 5 || counts[false] < 10 {
+		t.Errorf("%v chunks of %d writes", counts, len(to.all))
 	}
 }
 
