@@ -82,7 +82,7 @@ func (s *snapshot) lists(ctx context.Context) iter.Seq2[*shard.Columns, error] {
 			more bool
 			err  error
 		}
-		var both [2]shard.Columns
+		both := &s.lent.lists
 		listed := make(chan answer, 1)
 		list := func(c *shard.Columns) {
 			more := false
@@ -144,10 +144,11 @@ func (s *snapshot) stateColumns(ctx context.Context, p *state.Partition, give fu
 	return nil
 }
 
-// rooms is the memory of bands that are lent to a writer, those of all partitions after each other.
+// rooms is the memory of lists, and of bands that are lent to a writer, those of all partitions after each other.
 type rooms struct {
-	of   [state.Lent]room
-	used int
+	lists [2]shard.Columns
+	of    [state.Lent]room
+	used  int
 }
 
 // room is the memory of a band.
