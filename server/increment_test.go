@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"thole.example/blob"
+	"thole.example/internal/seeds"
 	"thole.example/matrix"
 	"thole.example/ps"
 	"thole.example/psf"
@@ -233,7 +234,7 @@ func (h *history) increments(ctx context.Context, p *ps.Client, dir, base string
 // TestIncrements: what increments give is what a whole checkpoint of the same moment gives, to the last bit, on any servers, and
 // training that goes on from both is the same. A job goes on with increments of what it was restored from.
 func TestIncrements(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range seeds.Of(t, "INCREMENT", 60, 6).All() {
 		h := &history{t: t, metas: changed(), rng: rand.New(rand.NewPCG(seed, 3))}
 		bucket, base, n := &blob.Mem{}, "", 0
 		for range 1 + h.rng.IntN(3) {
