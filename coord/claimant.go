@@ -215,14 +215,8 @@ func (c *Claimant) free(now time.Duration) bool { return now >= c.since+c.wait()
 func (c *Claimant) claim(now time.Duration) []Effect {
 	c.me.Epoch, c.me.Beat, c.me.Log, c.me.Copies, c.from = c.highest+1, 0, c.fresh, nil, Anew
 	if c.me.Since = c.me.Epoch; c.seen != nil {
-		if c.from = c.seen.continued(c.me.ID, c.log); c.from != Anew {
-			c.me.Since = c.seen.since()
-		}
-		switch c.from {
-		case FromLog:
-			c.me.Log = c.log
-		case FromCopy: // until what is held lies in a log of its own, which may fail: whoever else has it is to have the role then
-			c.me.Log = cmp.Or(c.seen.Log, c.fresh) // if nobody has a log, it may be in that one soon, which is waited for
+		if c.from = c.seen.continued(c.me.ID, c.log); c.from != Anew { // until it owns that, which may fail, whoever else has it counts
+			c.me.Since, c.me.Log = c.seen.since(), cmp.Or(c.seen.Log, c.fresh) // if nobody has a log, it may be in that one soon
 			c.me.Copies = slices.DeleteFunc(slices.Clone(c.seen.Copies), func(id string) bool { return id == c.me.ID })
 		}
 	}
@@ -254,10 +248,12 @@ func (c *Claimant) copies(now time.Duration, ids []string) []Effect {
 
 // own has the record name the claim's own log, and so no copies: those that are there are of what was held before.
 func (c *Claimant) own(now time.Duration) []Effect {
-	if c.from != FromCopy || !c.held || c.leave {
+	if c.from == Anew || !c.held || c.leave {
 		return nil
 	}
-	c.me.Log = c.fresh
+	if c.from == FromCopy {
+		c.me.Log = c.fresh
+	}
 	return c.copies(now, nil)
 }
 
