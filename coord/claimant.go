@@ -34,16 +34,17 @@ type Claimant struct {
 	looked  bool   // something was read
 	highest uint64 // epoch of all that were seen
 
-	put   Holder        // what the Put writes that is not answered
-	sent  time.Duration // when that was made
-	until time.Duration // the role is held so long
-	holds bool          // that time has not passed
-	held  bool          // it was held once: whoever else has it has taken it over
-	leave bool          // it is to be given back
-	asked bool          // a Get is not answered
-	owed  bool          // the record may not name the copies or the log that it is to name
-	from  Continuation  // of the epoch that was written
-	said  string
+	put    Holder        // what the Put writes that is not answered
+	sent   time.Duration // when that was made
+	until  time.Duration // the role is held so long
+	holds  bool          // that time has not passed
+	held   bool          // it was held once: whoever else has it has taken it over
+	leave  bool          // it is to be given back
+	asked  bool          // a Get is not answered
+	owed   bool          // the record may not name the copies or the log that it is to name
+	from   Continuation  // of the epoch that was written
+	copied bool          // others have what that continues
+	said   string
 }
 
 type phase int
@@ -220,6 +221,7 @@ func (c *Claimant) claim(now time.Duration) []Effect {
 			c.me.Copies = slices.DeleteFunc(slices.Clone(c.seen.Copies), func(id string) bool { return id == c.me.ID })
 		}
 	}
+	c.copied = len(c.me.Copies) > 0
 	return c.write(now)
 }
 
@@ -276,7 +278,7 @@ func (c *Claimant) wrote(now time.Duration, e Wrote) (effects []Effect) {
 	c.phase, c.next = holding, max(now, c.sent+c.renewal())
 	if until := c.sent + c.hold(); until > now { // otherwise the answer took too long to count, and the next Put is due
 		c.until, c.holds, c.held = until, true, true
-		effects = append(effects, Hold{until, c.me.Epoch, c.me.Since, c.from})
+		effects = append(effects, Hold{until, c.me.Epoch, c.me.Since, c.from, c.copied})
 	}
 	switch {
 	case c.owed && wrote.Log == c.me.Log && slices.Equal(wrote.Copies, c.me.Copies):

@@ -68,6 +68,7 @@ type Hold struct {
 	Epoch     uint64
 	Since     uint64 // of the Holder
 	Continues Continuation
+	Copied    bool // others have a copy of what was held before
 }
 
 // Stop says that the time of Hold has passed: somebody else may take the role over soon. Nothing may be done under it, until there is

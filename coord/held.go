@@ -94,6 +94,10 @@ func (h *Held) Continues() Continuation { return h.first.Continues }
 // Since is the first epoch of the role from which on nothing was lost that was acknowledged: Epoch, if this process began [Anew].
 func (h *Held) Since() uint64 { return h.first.Since }
 
+// Copied reports whether others had a copy of what was held before when this process got the role: each of them can continue that, should
+// this one not be able to, and give the role back before [Held.Own].
+func (h *Held) Copied() bool { return h.first.Copied }
+
 // Valid reports whether nobody else can hold the role at a time, which is that of [time.Now]. If not, nothing may be done under it. It
 // may be valid again later, when the store answers again and nobody has taken the role over.
 //

@@ -114,7 +114,7 @@ func TestOwnLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		damaged := claim(t, s, "host:1", coord.Options{ID: "damaged", Log: "one", NewLog: "three"})
-		if err := damaged.Release(t.Context()); err != nil || damaged.Continues() != coord.FromLog {
+		if err := damaged.Release(t.Context()); err != nil || damaged.Continues() != coord.FromLog || !damaged.Copied() || first.Copied() {
 			t.Fatalf("%v, continues %v", err, damaged.Continues())
 		}
 		want("", "second")
