@@ -34,16 +34,17 @@ type Claimant struct {
 	looked  bool   // something was read
 	highest uint64 // epoch of all that were seen
 
-	put   Holder        // what the Put writes that is not answered
-	sent  time.Duration // when that was made
-	until time.Duration // the role is held so long
-	holds bool          // that time has not passed
-	held  bool          // it was held once: whoever else has it has taken it over
-	leave bool          // it is to be given back
-	asked bool          // a Get is not answered
-	owed  bool          // the record may not name the copies or the log that it is to name
-	from  Continuation  // of the epoch that was written
-	said  string
+	put    Holder        // what the Put writes that is not answered
+	sent   time.Duration // when that was made
+	until  time.Duration // the role is held so long
+	holds  bool          // that time has not passed
+	held   bool          // it was held once: whoever else has it has taken it over
+	leave  bool          // it is to be given back
+	asked  bool          // a Get is not answered
+	owed   bool          // the record may not name the copies or the log that it is to name
+	from   Continuation  // of the epoch that was written
+	copied bool          // others have what that continues
+	said   string
 }
 
 type phase int
@@ -215,17 +216,12 @@ func (c *Claimant) free(now time.Duration) bool { return now >= c.since+c.wait()
 func (c *Claimant) claim(now time.Duration) []Effect {
 	c.me.Epoch, c.me.Beat, c.me.Log, c.me.Copies, c.from = c.highest+1, 0, c.fresh, nil, Anew
 	if c.me.Since = c.me.Epoch; c.seen != nil {
-		if c.from = c.seen.continued(c.me.ID, c.log); c.from != Anew {
-			c.me.Since = c.seen.since()
-		}
-		switch c.from {
-		case FromLog:
-			c.me.Log = c.log
-		case FromCopy: // until what is held lies in a log of its own, which may fail: whoever else has it is to have the role then
-			c.me.Log = cmp.Or(c.seen.Log, c.fresh) // if nobody has a log, it may be in that one soon, which is waited for
+		if c.from = c.seen.continued(c.me.ID, c.log); c.from != Anew { // until it owns that, which may fail, whoever else has it counts
+			c.me.Since, c.me.Log = c.seen.since(), cmp.Or(c.seen.Log, c.fresh) // if nobody has a log, it may be in that one soon
 			c.me.Copies = slices.DeleteFunc(slices.Clone(c.seen.Copies), func(id string) bool { return id == c.me.ID })
 		}
 	}
+	c.copied = len(c.me.Copies) > 0
 	return c.write(now)
 }
 
@@ -254,10 +250,12 @@ func (c *Claimant) copies(now time.Duration, ids []string) []Effect {
 
 // own has the record name the claim's own log, and so no copies: those that are there are of what was held before.
 func (c *Claimant) own(now time.Duration) []Effect {
-	if c.from != FromCopy || !c.held || c.leave {
+	if c.from == Anew || !c.held || c.leave {
 		return nil
 	}
-	c.me.Log = c.fresh
+	if c.from == FromCopy {
+		c.me.Log = c.fresh
+	}
 	return c.copies(now, nil)
 }
 
@@ -280,7 +278,7 @@ func (c *Claimant) wrote(now time.Duration, e Wrote) (effects []Effect) {
 	c.phase, c.next = holding, max(now, c.sent+c.renewal())
 	if until := c.sent + c.hold(); until > now { // otherwise the answer took too long to count, and the next Put is due
 		c.until, c.holds, c.held = until, true, true
-		effects = append(effects, Hold{until, c.me.Epoch, c.me.Since, c.from})
+		effects = append(effects, Hold{until, c.me.Epoch, c.me.Since, c.from, c.copied})
 	}
 	switch {
 	case c.owed && wrote.Log == c.me.Log && slices.Equal(wrote.Copies, c.me.Copies):

@@ -348,7 +348,8 @@ func (w *world) hold(p *process, e coord.Hold) {
 		if p.from = nil; e.Continues == coord.Anew {
 			p.begin(nil)
 		}
-		p.owns = e.Continues != coord.FromCopy
+		p.owns, p.whole = e.Continues == coord.Anew, false
+		p.fromLog = e.Continues == coord.FromLog
 		if e.Epoch != w.record.Epoch || e.Since != w.record.Since || (e.Continues == coord.Anew) != (e.Since == e.Epoch) {
 			w.wrong = fmt.Sprintf("%d.%d holds the role with %+v, and the record is %+v", p.number, p.life, e, w.record)
 		}

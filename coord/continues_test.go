@@ -18,16 +18,17 @@ type disk struct {
 // content is what a process has of what the role holds: changes by number, in their order. A holder sends it to standbys and acknowledges a
 // change when all of them have it that the record may name.
 type content struct {
-	state []int
-	disk  *disk
-	old   string   // identity of the log when the process began
-	fresh string   // and that it gets if that is not continued; "": the process keeps none
-	from  *process // the holder that sends this one a copy
-	sent  map[string]int
-	asked []string        // the copies that the record is to name
-	named map[string]bool // those that it may name
-	owns  bool            // the record names its log, as far as it knows; it acknowledges nothing before
-	whole bool            // what it holds is on its disk, and the record is to name that
+	state   []int
+	disk    *disk
+	old     string   // identity of the log when the process began
+	fresh   string   // and that it gets if that is not continued; "": the process keeps none
+	from    *process // the holder that sends this one a copy
+	sent    map[string]int
+	asked   []string        // the copies that the record is to name
+	named   map[string]bool // those that it may name
+	owns    bool            // the record names its log, as far as it knows; it acknowledges nothing before
+	whole   bool            // what it holds is on its disk, and the record is to name that
+	fromLog bool            // it was there already
 }
 
 // keep replaces what a process has.
@@ -121,8 +122,8 @@ func (w *world) work(p *process) {
 	}
 }
 
-// own is what a process does that took the role over from a copy: it brings what it holds to its disk, or fails and gives the role back or
-// ends.
+// own is what a process does that continues what was held: it brings what it holds to its disk if it is not there, or fails and gives the
+// role back or ends.
 func (w *world) own(p *process) {
 	switch {
 	case w.chance(15):
@@ -132,7 +133,9 @@ func (w *world) own(p *process) {
 		w.failed++
 		w.step(p, coord.Release{})
 	case !p.whole:
-		p.begin(p.state)
+		if !p.fromLog {
+			p.begin(p.state)
+		}
 		p.whole = true
 		w.step(p, coord.Own{})
 	}
@@ -172,7 +175,7 @@ func (w *world) takeover(p *process, h coord.Holder) {
 		log = cmp.Or(before.Log, p.fresh)
 		copies = slices.DeleteFunc(slices.Clone(before.Copies), func(id string) bool { return id == p.id() })
 	case p.old != "" && before.Log == p.old:
-		log = p.disk.id
+		log, copies = p.disk.id, before.Copies
 	}
 	switch complete := h.Since < h.Epoch; {
 	case h.Log != log || !slices.Equal(h.Copies, copies):

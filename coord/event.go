@@ -30,9 +30,9 @@ type Release struct{}
 // after Release.
 type Copies struct{ Copies []string }
 
-// Own says that what the holder has lies whole in its own log, which the record is to name from now on. It is for a holder that came to the
-// role FromCopy, once, and before its first Copies: until then the record has the log and the other copies of the holder before. It is
-// ignored when Copies is, and of any other holder.
+// Own says that what the holder has lies whole in its own log, which the record is to name from now on, and no copies. It is for a holder
+// that came to the role FromCopy or FromLog, once, and before its first Copies: until then the record has the log and the other copies of
+// the holder before. It is ignored when Copies is, and of a holder that began anew.
 type Own struct{}
 
 func (Read) event()     {}
@@ -68,6 +68,7 @@ type Hold struct {
 	Epoch     uint64
 	Since     uint64 // of the Holder
 	Continues Continuation
+	Copied    bool // others have a copy of what was held before
 }
 
 // Stop says that the time of Hold has passed: somebody else may take the role over soon. Nothing may be done under it, until there is

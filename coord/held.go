@@ -23,7 +23,7 @@ type Options struct {
 	Log string
 	// NewLog is the identity that the log gets when the role is held and what is in it was not continued; "": the server keeps none. It
 	// must not be on the disk before all is that the new holder begins with: a process that is started again would take for whole what is not.
-	// One that continues FromCopy says with [Held.Own] when it is.
+	// One that continues what was held says with [Held.Own] when it is.
 	NewLog string
 	// Sole says that nobody else can be at the address, as for somebody who listens there already and whose address is the
 	// same from everywhere (not 127.0.0.1, if the cluster has several machines). A holder that was there is dead then, and its
@@ -94,6 +94,10 @@ func (h *Held) Continues() Continuation { return h.first.Continues }
 // Since is the first epoch of the role from which on nothing was lost that was acknowledged: Epoch, if this process began [Anew].
 func (h *Held) Since() uint64 { return h.first.Since }
 
+// Copied reports whether others had a copy of what was held before when this process got the role: each of them can continue that, should
+// this one not be able to, and give the role back before [Held.Own].
+func (h *Held) Copied() bool { return h.first.Copied }
+
 // Valid reports whether nobody else can hold the role at a time, which is that of [time.Now]. If not, nothing may be done under it. It
 // may be valid again later, when the store answers again and nobody has taken the role over.
 //
@@ -131,14 +135,15 @@ func (h *Held) SetCopies(ctx context.Context, ids []string) error {
 	return h.ask(ctx, Copies{slices.Clone(ids)})
 }
 
-// Own says that what this holder has lies whole in its own log, under Options.NewLog; it is for one that continues [FromCopy], and comes
-// before SetCopies. It returns nil once the store has said that the record names that log, and at once for any other holder, whose record
-// does so already. Errors are those of SetCopies: the record may name the log then, or be as it was.
+// Own says that what this holder has lies whole in its own log: under Options.NewLog if it continues [FromCopy], and under Options.Log if
+// [FromLog], when it has read that. It comes before SetCopies. It returns nil once the store has said that the record names that log and no
+// copies, and at once for a holder that began [Anew], whose record does so already. Errors are those of SetCopies: the record may say
+// so then, or be as it was.
 //
 // Until then the record has the log and the other copies of the holder before: should this one fail, and give the role back or end,
 // whoever has one of them goes on with all that was acknowledged. So nothing may be acknowledged before Own has returned nil.
 func (h *Held) Own(ctx context.Context) error {
-	if h.Continues() != FromCopy {
+	if h.Continues() == Anew {
 		return nil
 	}
 	return h.ask(ctx, Own{})

@@ -92,6 +92,38 @@ func TestSetCopies(t *testing.T) {
 	})
 }
 
+// TestOwnLog: who took the role over from its log has the copies of it in the record until it owns what it has: if it cannot read the log
+// and gives the role back, one of them has the role with all that was acknowledged.
+func TestOwnLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &coord.Memory{}
+		want := func(id string, copies ...string) {
+			t.Helper()
+			if r := record(t, s); r.ID != id || r.Log != "one" || !slices.Equal(r.Copies, copies) || r.Since != 1 {
+				t.Fatalf("%+v, want the log one and the copies %q of %q", r, copies, id)
+			}
+		}
+		first := claim(t, s, "host:1", coord.Options{ID: "first", NewLog: "one"})
+		if err := errors.Join(first.Own(t.Context()), first.SetCopies(t.Context(), []string{"second"}), first.Release(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		again := claim(t, s, "host:1", coord.Options{ID: "again", Log: "one", NewLog: "two"})
+		time.Sleep(time.Hour)
+		want("again", "second")
+		if err := errors.Join(again.Own(t.Context()), again.SetCopies(t.Context(), []string{"second"}), again.Release(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		damaged := claim(t, s, "host:1", coord.Options{ID: "damaged", Log: "one", NewLog: "three"})
+		if err := damaged.Release(t.Context()); err != nil || damaged.Continues() != coord.FromLog || !damaged.Copied() || first.Copied() {
+			t.Fatalf("%v, continues %v", err, damaged.Continues())
+		}
+		want("", "second")
+		if second := claim(t, s, "host:2", coord.Options{ID: "second", NewLog: "four"}); second.Continues() != coord.FromCopy {
+			t.Errorf("the second continues %v", second.Continues())
+		}
+	})
+}
+
 // TestOwn: who took the role over from a copy has the log and the other copies of the one before in the record until it owns what it has,
 // whatever becomes of the requests, and for ever if it gives the role back before; then the one before has it again.
 func TestOwn(t *testing.T) {

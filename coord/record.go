@@ -17,7 +17,7 @@ type Holder struct {
 	Beat  uint64        `json:"beat,omitempty"` // how often the claim was written
 	Lease time.Duration `json:"lease_ns,omitempty"`
 	// Log is the identity of the log from which what the holder holds comes back, on its disk; "": it has none. It stays when the role is
-	// given back, as Since and Copies do. A holder that came to it from a copy has those of the one before, until it owns what it has.
+	// given back, as Since and Copies do. A holder that continues what was held has those of the one before, until it owns what it has.
 	Log string `json:"log,omitempty"`
 	// Copies are the IDs of claims that have all that was acknowledged, at most CopiesLimit.
 	Copies []string `json:"copies,omitempty"`

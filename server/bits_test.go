@@ -38,14 +38,14 @@ func TestBSPSameBits(t *testing.T) {
 		{"mem", 1, "column"}, {"mem", 2, "column"}, {"mem", 3, "range"}, {"mem", 7, "column"}, {"tcp", 2, "column"}, {"flaky", 3, "range"},
 		{"mem", 2, "hash"}, {"mem", 5, "hash"}, {"tcp", 3, "hash"}, {"flaky", 2, "hash"},
 	}
-	for _, m := range kindsOfMatrices() {
+	for i, m := range kindsOfMatrices() {
 		var want []float64
-		for _, s := range clusters {
-			if s.cut == "hash" && m.Layout == matrix.RowDense || s.cut == "range" && m.Storage == matrix.I8 {
+		for j, s := range clusters {
+			if testing.Short() && (i+j)%4 > 0 { // each of both still with some of the others
 				continue
 			}
-			if testing.Short() && m.DType == matrix.F64 && s.net == "mem" && s.servers > 1 {
-				continue // the bits of f64 without -short; what runs at once is the same for f32
+			if s.cut == "hash" && m.Layout == matrix.RowDense || s.cut == "range" && m.Storage == matrix.I8 {
+				continue
 			}
 			t.Run(fmt.Sprintf("%v/%v/%v/%s/%s-%d-%s", m.DType, m.Storage, m.Layout, m.Rule, s.net, s.servers, s.cut), func(t *testing.T) {
 				var net rpc.Network = &mem.Network{}

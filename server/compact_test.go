@@ -47,7 +47,8 @@ func (h *history) compacted(bucket blob.Bucket, increment, whole string) {
 // TestCompact: increments that were made whole, by jobs on other servers before and after, have what whole checkpoints of these moments
 // have; so do those that are based on them; and a job goes on from them with the same bits and further increments.
 func TestCompact(t *testing.T) {
-	chains, made, set := 0, 0, seeds.Of(t, "INCREMENT", 60, 6)
+	chains, made := 0, 0
+	set := seeds.Of(t, "COMPACT", 60, 6)
 	for seed := range set.All() {
 		h := &history{t: t, metas: changed(), rng: rand.New(rand.NewPCG(seed, 4))}
 		bucket, base, n := &blob.Mem{}, "", 0

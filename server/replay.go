@@ -22,7 +22,13 @@ import (
 // the same code as requests, over connections that nobody has. In the end these are gone, and every task has its grace from then on to come
 // back. A server with Logs needs it before its first request. A job whose log cannot be read, or does not make it again, is given up: its
 // tasks hear that it is not there, and the log is kept aside. The error is of a folder that cannot be listed or given another name.
-func (s *Server) Recover(ctx context.Context) error {
+func (s *Server) Recover(ctx context.Context) error { return s.recover(ctx, false) }
+
+// RecoverWhole is Recover for a server in whose place somebody else has what the logs are to have: if one cannot be read, or does not make
+// its job again, that is the error, and the log stays as it is. The server is to answer nothing then.
+func (s *Server) RecoverWhole(ctx context.Context) error { return s.recover(ctx, true) }
+
+func (s *Server) recover(ctx context.Context, whole bool) error {
 	names, err := s.Logs.List()
 	if err != nil {
 		return fmt.Errorf("logs: %w", err)
@@ -37,7 +43,7 @@ func (s *Server) Recover(ctx context.Context) error {
 		if s.lastLog = max(s.lastLog, n); kept {
 			continue
 		}
-		r, err := s.replay(ctx, name)
+		r, err := s.replay(ctx, name, whole)
 		if err != nil {
 			return fmt.Errorf("log %s: %w", name, err)
 		}
@@ -72,8 +78,9 @@ type replay struct {
 	records, bytes int64
 	since          int64 // bytes that partitions may have to do with
 
-	copy *copyIn // the log is a copy, to which more comes; nil: it is not
-	why  error   // the job could not be made again
+	whole bool    // if the job cannot be made again, that is an error
+	copy  *copyIn // the log is a copy, to which more comes; nil: it is not
+	why   error   // the job could not be made again
 }
 
 // nobody is the number of a task that is none.
@@ -85,14 +92,19 @@ const waitBytes = 64 << 20
 // errFailed is why a job is not made again that had failed.
 var errFailed = errors.New("it had failed")
 
-// replay reads a log and makes its job again; nil if there is none. The error is of a log that could not be put aside, or of ctx.
-func (s *Server) replay(ctx context.Context, name string) (*replay, error) {
+// replay reads a log and makes its job again; nil if there is none. The error is of a log that could not be put aside, or of ctx; or of
+// one that is to be whole and is not.
+func (s *Server) replay(ctx context.Context, name string, whole bool) (*replay, error) {
 	l, err := s.openLog(name, 0)
+	if err != nil && whole {
+		return nil, err
+	}
 	if err != nil {
 		s.logger().Error("a log cannot be read, and its job is given up", "log", name, "err", err)
 		return nil, s.keepLog(name)
 	}
 	r := s.newReplay(l)
+	r.whole = whole
 	live, err := r.run(ctx)
 	if !live {
 		return nil, err
@@ -115,7 +127,7 @@ func (r *replay) run(ctx context.Context) (live bool, err error) {
 	s, l := r.s, r.log
 	err = r.read(ctx)
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, r.whole && err != nil && !errors.Is(err, errFailed):
 		l.keep.Store(true) // as it is
 		if err = errors.Join(err, l.log.Close()); r.j != nil {
 			r.giveUp(err)

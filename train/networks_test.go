@@ -65,11 +65,15 @@ func TestNetworkBits(t *testing.T) {
 			worlds = append(worlds, world{algo: a.Name, conf: algo.Conf{Size: size}})
 		}
 	}
+	counts := []int{1, 2, 3, -2}
+	if testing.Short() {
+		counts = counts[2:]
+	}
 	for _, w := range worlds {
 		for _, sparse := range []bool{false, true} {
 			var first *Report
 			var bits []float32
-			for _, servers := range []int{1, 2, 3, -2} { // below 0: by TCP
+			for _, servers := range counts { // below 0: by TCP
 				w.conf.Dim, w.conf.Sparse, w.tasks = 32, sparse, 2
 				if w.servers, w.net = servers, nil; servers < 0 {
 					w.servers, w.net = -servers, &tcp.Network{}

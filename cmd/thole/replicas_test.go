@@ -4,8 +4,10 @@ package main
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -154,5 +156,79 @@ func TestReplicaFails(t *testing.T) {
 	mustRun(t, dir, "diff", "alone", "kept")
 	if text := c.workers[0].err.String(); strings.Contains(text, "attempt") || strings.Contains(text, "checkpoint") {
 		t.Errorf("the worker went back: %s", text)
+	}
+}
+
+// TestReplicaLogDamaged: a server is killed, its log is damaged, and it is started again before its standby, which is frozen, could take
+// over: it cannot go on from its log and gives the role back, and the standby has it with all that was acknowledged.
+func TestReplicaLogDamaged(t *testing.T) {
+	dir := t.TempDir()
+	mustRun(t, dir, "data", "clicks", "--preset", "criteo", "--rows", "4000", "--out", "clicks.ffm")
+	settings := []string{"--algo", "fm", "--data", "clicks.ffm", "--epochs", "30", "--batch", "32"}
+	mustRun(t, dir, append([]string{"train", "--model", "alone"}, settings...)...)
+	c := &cast{t: t, dir: dir, roles: true, logs: "a", servers: make([]*process, 1), workers: make([]*process, 1)}
+	c.settings = append(settings, "--model", "kept")
+	store, err := all.Open("dir:" + filepath.Join(dir, "roles"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	c.server(0)
+	first := c.servers[0]
+	c.logs = "b"
+	c.server(0)
+	standby := c.servers[0]
+	c.worker(0)
+	c.says(0, "epoch ")
+	before := c.role(store, 0, "copied", func(h *coord.Holder) bool { return len(h.Copies) == 1 })
+	tell(t, standby, syscall.SIGSTOP) // from now on nothing is acknowledged
+	c.kill(first)
+	damage(t, filepath.Join(dir, "log.0.a"))
+	c.logs = "a"
+	c.server(0)
+	again := c.servers[0]
+	if err := again.Wait(); again.ProcessState.ExitCode() != 1 || !strings.Contains(again.err.String(), "the log is damaged") {
+		t.Errorf("the server with the damaged log ends with %v: %s", err, &again.err)
+	}
+	given := c.role(store, 0, "given back", func(h *coord.Holder) bool { return h.ID == "" })
+	if given.Epoch != before.Epoch+1 || given.Log != before.Log || !slices.Equal(given.Copies, before.Copies) || given.Since != 1 {
+		t.Errorf("%+v is given back, after %+v", given, before)
+	}
+	tell(t, standby, syscall.SIGCONT)
+	c.servers[0] = standby
+	c.role(store, 0, "taken", func(h *coord.Holder) bool { return h.ID != "" && h.Log != before.Log && h.Since == 1 })
+	c.end()
+	mustRun(t, dir, "diff", "alone", "kept")
+	if text := c.workers[0].err.String(); strings.Contains(text, "attempt") || strings.Contains(text, "checkpoint") {
+		t.Errorf("the worker went back: %s", text)
+	}
+}
+
+// damage changes bytes in the middle of the largest file of a folder.
+func damage(t *testing.T, folder string) {
+	t.Helper()
+	largest, size := "", int64(0)
+	err := filepath.WalkDir(folder, func(file string, e fs.DirEntry, err error) error {
+		if info, ierr := e.Info(); err == nil && ierr == nil && info.Mode().IsRegular() && info.Size() > size {
+			largest, size = file, info.Size()
+		}
+		return err
+	})
+	if err != nil || size < 1<<16 {
+		t.Fatalf("%s of %d bytes: %v", largest, size, err)
+	}
+	f, err := os.OpenFile(largest, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b := make([]byte, 1<<10)
+	for i := range b {
+		b[i] = 0x5a
+	}
+	for at := int64(4096); at < 1<<16; at += 1 << 13 {
+		if _, err := f.WriteAt(b, at); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -148,8 +148,12 @@ func (l *line) take(ctx context.Context, h *coord.Held) (err error) {
 			"takes the role over for three leases, %v)", 3*l.role.lease)
 		err = l.copying.Take(ctx)
 	case coord.FromLog:
-		id = l.old
-		err = l.s.Recover(ctx)
+		if id = l.old; h.Copied() {
+			advice = " (a standby has a copy, and takes the role over)"
+			err = l.s.RecoverWhole(ctx)
+		} else {
+			err = l.s.Recover(ctx)
+		}
 	default:
 		err = l.copying.Drop() // also what is left of another time
 	}

@@ -2,12 +2,14 @@ package main
 
 import (
 	"io"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,9 +17,10 @@ import (
 	"thole.example/internal/seeds"
 )
 
-// simulation runs jobs in a bubble each, and knows how those end that nothing happens to.
+// simulation runs jobs in a bubble each, and knows how those end that nothing happens to. Several may run at once.
 type simulation struct {
 	data   string // examples
+	mu     sync.Mutex
 	models map[[3]int]map[string]string
 	told   map[[3]int][]string
 	total  simCount
@@ -35,25 +38,34 @@ func newSimulation(t *testing.T) *simulation {
 
 // calm runs a job that shall end with the same bits whatever happens, without anything happening.
 func (all *simulation) calm(t *testing.T, j *simJob) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
 	if key := j.key(); j.bits && all.models[key] == nil {
 		synctest.Test(t, func(t *testing.T) { all.models[key], all.told[key], _ = j.calm().run(t) })
 	}
+}
+
+// ended adds what a job has met, and is how it shall have ended.
+func (all *simulation) ended(j *simJob, met simCount) (model map[string]string, told []string) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.total.add(met)
+	return all.models[j.key()], all.told[j.key()]
 }
 
 // try runs a job, and under BSP wants the model and the losses of one that nothing happened to.
 func (all *simulation) try(t *testing.T, j *simJob) {
 	synctest.Test(t, func(t *testing.T) {
 		model, told, met := j.run(t)
-		all.total.add(met)
+		calm, calmTold := all.ended(j, met)
 		if !j.bits {
 			wantFinite(t, told)
 			return
 		}
-		key := j.key()
-		if names := differences(model, all.models[key]); len(names) > 0 {
+		if names := differences(model, calm); len(names) > 0 {
 			t.Errorf("the model differs in %q", names)
 		}
-		for i, want := range all.told[key] {
+		for i, want := range calmTold {
 			if told[i] != want && told[i] != behind {
 				t.Errorf("worker %d prints\n%s, want\n%s", i, told[i], want)
 			}
@@ -67,11 +79,13 @@ func (all *simulation) try(t *testing.T, j *simJob) {
 func TestSimulation(t *testing.T) {
 	set := seeds.Of(t, "SIM", 500, 50)
 	all := newSimulation(t)
-	for seed := range set.All() {
-		j := newSimJob(seed, all.data)
-		all.calm(t, j)
-		set.Try(t, seed, j, func(t *testing.T) { all.try(t, j) })
-	}
+	set.Share(t, func(t *testing.T, some iter.Seq[uint64]) {
+		for seed := range some {
+			j := newSimJob(seed, all.data)
+			all.calm(t, j)
+			set.Try(t, seed, j, func(t *testing.T) { all.try(t, j) })
+		}
+	})
 	ran := int(set.Count)
 	t.Logf("%d seeds: %+v", ran, all.total)
 	if n := all.total; ran >= 50 && (n.kills == 0 || n.replaced == 0 || n.attempts <= ran || n.behind > ran/10 || n.moved == 0) {
@@ -84,11 +98,13 @@ func TestSimulation(t *testing.T) {
 func TestSimulationGivenUp(t *testing.T) {
 	set := seeds.Of(t, "SIM", 100, 20)
 	all := newSimulation(t)
-	for seed := range set.All() {
-		j := newSimJob(seed, all.data)
-		j.absences(rand.New(rand.NewPCG(seed, 3)))
-		set.Try(t, seed, j, func(t *testing.T) { all.try(t, j) })
-	}
+	set.Share(t, func(t *testing.T, some iter.Seq[uint64]) {
+		for seed := range some {
+			j := newSimJob(seed, all.data)
+			j.absences(rand.New(rand.NewPCG(seed, 3)))
+			set.Try(t, seed, j, func(t *testing.T) { all.try(t, j) })
+		}
+	})
 	t.Logf("%d seeds: %+v", set.Count, all.total)
 }
 
@@ -97,20 +113,22 @@ func TestSimulationGivenUp(t *testing.T) {
 func TestSimulationLogs(t *testing.T) {
 	set := seeds.Of(t, "SIM", 100, 20)
 	all := newSimulation(t)
-	for seed := range set.All() {
-		rnd := rand.New(rand.NewPCG(seed, 4))
-		j := newSimJob(seed, all.data)
-		if j.logBase = 1 << (10 + rnd.IntN(10)); rnd.IntN(2) == 0 {
-			j.absences(rnd)
-		}
-		for i := range j.program {
-			if e := &j.program[i]; e.what != simMove && rnd.IntN(2) == 0 {
-				e.what, e.lasts = simKillServer, time.Duration(rnd.IntN(3000))*time.Millisecond
+	set.Share(t, func(t *testing.T, some iter.Seq[uint64]) {
+		for seed := range some {
+			rnd := rand.New(rand.NewPCG(seed, 4))
+			j := newSimJob(seed, all.data)
+			if j.logBase = 1 << (10 + rnd.IntN(10)); rnd.IntN(2) == 0 {
+				j.absences(rnd)
 			}
+			for i := range j.program {
+				if e := &j.program[i]; e.what != simMove && rnd.IntN(2) == 0 {
+					e.what, e.lasts = simKillServer, time.Duration(rnd.IntN(3000))*time.Millisecond
+				}
+			}
+			all.calm(t, j)
+			set.Try(t, seed, j, func(t *testing.T) { all.try(t, j) })
 		}
-		all.calm(t, j)
-		set.Try(t, seed, j, func(t *testing.T) { all.try(t, j) })
-	}
+	})
 	t.Logf("%d seeds: %+v", set.Count, all.total)
 	if set.Count >= 20 && all.total.replayed == 0 {
 		t.Error("no server came back with its log")

@@ -4,9 +4,12 @@ package seeds
 import (
 	"iter"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -63,10 +66,28 @@ func (s Set) All() iter.Seq[uint64] {
 	}
 }
 
+// Share runs a test in as many parts at a time as there are processors; each gets another seed when it is done with one.
+func (s Set) Share(t *testing.T, run func(t *testing.T, some iter.Seq[uint64])) {
+	next := atomic.Uint64{}
+	some := func(yield func(uint64) bool) {
+		for n := next.Add(1) - 1; n < s.Count && yield(s.First+n); n = next.Add(1) - 1 {
+		}
+	}
+	t.Run("parts", func(t *testing.T) { // which ends when all have
+		for i := range runtime.GOMAXPROCS(0) {
+			t.Run(strconv.Itoa(i), func(t *testing.T) {
+				t.Parallel()
+				run(t, some)
+			})
+		}
+	})
+}
+
 // Try runs a subtest with what was drawn from a seed. If it fails it is told how to run it alone.
 func (s Set) Try(t *testing.T, seed uint64, drawn any, try func(t *testing.T)) {
 	t.Helper()
 	if !t.Run(strconv.FormatUint(seed, 10), try) {
-		t.Errorf("%s=%d go test -run '^%s$': %+v", s.variable, seed, t.Name(), drawn)
+		name, _, _ := strings.Cut(t.Name(), "/")
+		t.Errorf("%s=%d go test -run '^%s$': %+v", s.variable, seed, name, drawn)
 	}
 }

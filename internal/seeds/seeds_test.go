@@ -1,7 +1,9 @@
 package seeds_test
 
 import (
+	"iter"
 	"slices"
+	"sync"
 	"testing"
 
 	"thole.example/internal/seeds"
@@ -22,6 +24,22 @@ func TestOf(t *testing.T) {
 		if got := slices.Collect(seeds.Of(t, "TRY", 2, 2).All()); !slices.Equal(got, c.want) {
 			t.Errorf("TRY_SEED=%q TRY_SEEDS=%q: seeds %d, want %d", c.one, c.many, got, c.want)
 		}
+	}
+}
+
+// TestShare: each seed comes to one of the parts, and all have come when it returns.
+func TestShare(t *testing.T) {
+	var mu sync.Mutex
+	var got []uint64
+	seeds.Set{First: 3, Count: 50}.Share(t, func(_ *testing.T, some iter.Seq[uint64]) {
+		for seed := range some {
+			mu.Lock()
+			got = append(got, seed)
+			mu.Unlock()
+		}
+	})
+	if slices.Sort(got); !slices.Equal(got, slices.Collect(seeds.Set{First: 3, Count: 50}.All())) {
+		t.Errorf("seeds %d, want 3 to 52", got)
 	}
 }
 
