@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 
 	"thole.example/blob"
@@ -49,8 +50,19 @@ func (s sample) named() (all []namedBlock) {
 	return all
 }
 
-// samples are matrices at the edges of what formats must hold, of one element type.
-func samples(d matrix.DType) []sample {
+// samples are those of newSamples, made once for all tests, which leave them as they are.
+func samples(d matrix.DType) []sample { return everySample()[d] }
+
+var everySample = sync.OnceValue(func() map[matrix.DType][]sample {
+	all := map[matrix.DType][]sample{}
+	for _, d := range matrix.DTypes() {
+		all[d] = newSamples(d)
+	}
+	return all
+})
+
+// newSamples are matrices at the edges of what formats must hold, of one element type.
+func newSamples(d matrix.DType) []sample {
 	sparse := matrix.RowSparse
 	list := []sample{
 		dense("no rows", d, 0, 5), dense("no columns", d, 4, 0), dense("nothing", d, 0, 0),
