@@ -55,7 +55,10 @@ func runOf(src []byte, width int) (v uint32, size int, err error) {
 	}
 	var raw [4]byte
 	copy(raw[:], src[:size])
-	return binary.LittleEndian.Uint32(raw[:]), size, nil
+	if v = binary.LittleEndian.Uint32(raw[:]); v>>width != 0 {
+		return 0, 0, fmt.Errorf("a run of %d, want a number of %d bits", v, width)
+	}
+	return v, size, nil
 }
 
 // allOnes reports whether n numbers of one bit are a run of ones, as the levels of a page without nulls most often are.

@@ -34,6 +34,12 @@ func (c *cursor) unpack(codec pf.CompressionCodec, src []byte, size int) (out []
 			out, err = (&snappy.Codec{}).Decode(out, src)
 		}
 	case pf.Lz4Raw:
+		if size == 0 { // for which the decoder wants memory
+			if len(src) > 1 || len(src) == 1 && src[0] != 0 {
+				return nil, fmt.Errorf("%v: %d bytes, want none or a zero of which nothing is unpacked: %w", codec, len(src), format.ErrCorrupt)
+			}
+			return nil, nil
+		}
 		if out, err = c.room(size, len(src), lz4Most); err == nil {
 			var n int
 			n, err = lz4.UncompressBlock(src, out)
