@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -251,6 +253,37 @@ func TestCheckpointWords(t *testing.T) {
 			err = k.Wait(ctx)
 		}
 		fails(t, "a moment that is none", err, rpc.ErrMalformed)
+		return nil
+	})
+}
+
+// TestEndSaves: of a checkpoint that nobody commits any more nothing is left when the server is told that its process ends.
+func TestEndSaves(t *testing.T) {
+	folder := t.TempDir()
+	m := matrix.Meta{Name: "w", Rows: 1, Cols: 9, DType: matrix.F32}
+	f := newFleet(t, "mem", 1, blob.NewDir(folder), []matrix.Meta{m})
+	f.attempt = 1
+	f.run(1, ssp.BSP, func(ctx context.Context, p *ps.Client, _ int) error {
+		if _, err := p.BeginCheckpoint(ctx, ps.CheckpointOptions{Path: "c"}); err != nil {
+			return err
+		}
+		left := func() int {
+			entries, err := os.ReadDir(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(entries)
+		}
+		if err := p.Clock(ctx, 1, 0.1); err != nil { // its moment has come
+			return err
+		}
+		for left() == 0 {
+			runtime.Gosched()
+		}
+		f.served[0].EndSaves(ctx)
+		if n := left(); n > 0 {
+			t.Errorf("%d folders are left", n)
+		}
 		return nil
 	})
 }

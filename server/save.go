@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -108,6 +109,16 @@ func (s *saves) close() (all map[string]*pendingSave, others []*pendingSave) {
 		}
 	}
 	return all, others
+}
+
+// endAll ends what close has taken, and waits for the others.
+func (s *saves) endAll(all map[string]*pendingSave, others []*pendingSave) {
+	for stage, w := range all {
+		s.end(context.Background(), stage, w)
+	}
+	for _, w := range others {
+		<-w.ended
+	}
 }
 
 // named is the matrices of these names, in that order.
@@ -374,4 +385,23 @@ func (m *member) withSave(x *rpc.Exchange, run func(ctx context.Context, a *rpc.
 		return
 	}
 	m.background(x, func(ctx context.Context) (*rpc.Response, error) { return run(ctx, &a) })
+}
+
+// EndSaves ends what was begun to be saved and is not being committed, of all jobs: nothing is left of it when it returns, unless ctx has
+// ended before. It is for a server that nobody can reach any more, before its process ends.
+func (s *Server) EndSaves(ctx context.Context) {
+	s.mu.Lock()
+	jobs := slices.Concat(slices.Collect(maps.Values(s.jobs)), slices.Collect(maps.Values(s.endings)))
+	s.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, j := range jobs {
+			j.saves.endAll(j.saves.close())
+		}
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 }

@@ -215,12 +215,7 @@ func (s *Server) drop(j *job) {
 		for _, tree := range marks {
 			_ = s.erase(context.Background(), tree) // there is nobody to tell
 		}
-		for stage, w := range saves {
-			j.saves.end(context.Background(), stage, w)
-		}
-		for _, w := range others {
-			<-w.ended
-		}
+		j.saves.endAll(saves, others)
 		s.close(j)
 	}()
 }

@@ -243,5 +243,6 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 	err = role.stay(ctx, e.out, l.Addr(), line, log)
 	log.Info("server stops")
 	l.Close()
+	endSaves(s)
 	return err
 }

@@ -185,5 +185,5 @@ func (r *roleHeld) giveBack(ctx context.Context, h *coord.Held, log *slog.Logger
 	}
 }
 
-// releaseTime is how long a server that ends waits for the store.
+// releaseTime is how long a server that ends waits for the store, and for what it saves.
 const releaseTime = 2 * time.Second

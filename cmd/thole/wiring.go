@@ -78,8 +78,15 @@ func embed(ctx context.Context, n int, over *tcp.Network, files blob.Files) (*cl
 		}
 		go s.Relieve(ctx)
 		before := c.stop
-		c.stop = func() { l.Close(); before() }
+		c.stop = func() { l.Close(); endSaves(s); before() }
 		c.addrs = append(c.addrs, l.Addr())
 	}
 	return c, nil
+}
+
+// endSaves has a server that nobody can reach any more remove what it has begun to save: it would stay there until the next start.
+func endSaves(s *server.Server) {
+	within, cancel := context.WithTimeout(context.Background(), releaseTime)
+	defer cancel()
+	s.EndSaves(within)
 }
