@@ -85,15 +85,15 @@ func (s *snapshot) lists(ctx context.Context) iter.Seq2[*shard.Columns, error] {
 		both := &s.lent.lists
 		listed := make(chan answer, 1)
 		list := func(c *shard.Columns) {
-			more := false
-			err := s.visit(ctx, func(m *shard.Mark) error {
-				more = m.List(c, bandKeys)
+			a := answer{}
+			defer func() { listed <- a }()
+			defer s.of.of.job.server.recovered(&a.err)
+			if a.err = s.visit(ctx, func(m *shard.Mark) error {
+				a.more = m.List(c, bandKeys)
 				return nil
-			})
-			if more {
+			}); a.more {
 				s.mark.Sort(c)
 			}
-			listed <- answer{more, err}
 		}
 		list(&both[0])
 		for i := 0; ; i++ {

@@ -114,27 +114,35 @@ func (c *cast) role(store coord.Store, role int, what string, is func(h *coord.H
 	return nil
 }
 
-// TestReplicaFails: a server is killed, and its standby cannot write its log when it takes over: it ends and says what to do, and the one
-// before, started again, has its role back at once with all that it had acknowledged.
-func TestReplicaFails(t *testing.T) {
+// replicated is a job on a server with a log, in the midst of its training, and a standby that copies that. The model alone is of the same
+// training, undisturbed.
+func replicated(t *testing.T) (c *cast, store coord.Store, holder, standby *process) {
 	dir := t.TempDir()
 	mustRun(t, dir, "data", "clicks", "--preset", "criteo", "--rows", "4000", "--out", "clicks.ffm")
 	settings := []string{"--algo", "fm", "--data", "clicks.ffm", "--epochs", "30", "--batch", "32"}
 	mustRun(t, dir, append([]string{"train", "--model", "alone"}, settings...)...)
-	c := &cast{t: t, dir: dir, roles: true, logs: "a", servers: make([]*process, 1), workers: make([]*process, 1)}
+	c = &cast{t: t, dir: dir, roles: true, logs: "a", servers: make([]*process, 1), workers: make([]*process, 1)}
 	c.settings = append(settings, "--model", "kept")
 	store, err := all.Open("dir:" + filepath.Join(dir, "roles"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
+	t.Cleanup(func() { store.Close() })
 	c.server(0)
-	first := c.servers[0]
+	holder = c.servers[0]
 	c.logs = "b"
 	c.server(0)
-	second := c.servers[0]
 	c.worker(0)
 	c.says(0, "epoch ")
+	return c, store, holder, c.servers[0]
+}
+
+// TestReplicaFails: a server is killed, and its standby cannot write its log when it takes over: it ends and says what to do, and the one
+// before, started again, has its role back at once with all that it had acknowledged.
+func TestReplicaFails(t *testing.T) {
+	t.Parallel()
+	c, store, first, second := replicated(t)
+	dir := c.dir
 	before := c.role(store, 0, "copied", func(h *coord.Holder) bool { return len(h.Copies) == 1 })
 	c.kill(first)
 	log := filepath.Join(dir, "log.0.b")
@@ -142,7 +150,7 @@ func TestReplicaFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	const advice = "start the server again that had the role before, with its --log: "
-	if err = second.Wait(); second.ProcessState.ExitCode() != 1 || !strings.Contains(second.err.String(), advice) {
+	if err := second.Wait(); second.ProcessState.ExitCode() != 1 || !strings.Contains(second.err.String(), advice) {
 		t.Errorf("the standby ends with %v: %s", err, &second.err)
 	}
 	given := c.role(store, 0, "given back", func(h *coord.Holder) bool { return h.ID == "" })
@@ -162,24 +170,9 @@ func TestReplicaFails(t *testing.T) {
 // TestReplicaLogDamaged: a server is killed, its log is damaged, and it is started again before its standby, which is frozen, could take
 // over: it cannot go on from its log and gives the role back, and the standby has it with all that was acknowledged.
 func TestReplicaLogDamaged(t *testing.T) {
-	dir := t.TempDir()
-	mustRun(t, dir, "data", "clicks", "--preset", "criteo", "--rows", "4000", "--out", "clicks.ffm")
-	settings := []string{"--algo", "fm", "--data", "clicks.ffm", "--epochs", "30", "--batch", "32"}
-	mustRun(t, dir, append([]string{"train", "--model", "alone"}, settings...)...)
-	c := &cast{t: t, dir: dir, roles: true, logs: "a", servers: make([]*process, 1), workers: make([]*process, 1)}
-	c.settings = append(settings, "--model", "kept")
-	store, err := all.Open("dir:" + filepath.Join(dir, "roles"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	c.server(0)
-	first := c.servers[0]
-	c.logs = "b"
-	c.server(0)
-	standby := c.servers[0]
-	c.worker(0)
-	c.says(0, "epoch ")
+	t.Parallel()
+	c, store, first, standby := replicated(t)
+	dir := c.dir
 	before := c.role(store, 0, "copied", func(h *coord.Holder) bool { return len(h.Copies) == 1 })
 	tell(t, standby, syscall.SIGSTOP) // from now on nothing is acknowledged
 	c.kill(first)
