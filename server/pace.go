@@ -19,6 +19,8 @@ type pace struct {
 const (
 	// pacePart is which part of the time of a processor snapshots take while training goes on: 1 of so many.
 	pacePart = 30
+	// paceSystem is what a system and a processor take to put a MiB on a disk past what is kept of files, beside whoever made it.
+	paceSystem = 200 * time.Microsecond
 	// paceSteady is for how long nobody has to train until nobody is taken to.
 	paceSteady = time.Second
 	// pacePause is how long a pause is at least, and paceMore how much more than was owed counts for later ones: where all processors are busy
@@ -49,6 +51,7 @@ func (p *pace) pause(ctx context.Context, bytes int, clock int32) {
 		return
 	}
 	worked := time.Duration(min(each, 2*p.least) * float64(bytes) * float64(time.Second))
+	worked += time.Duration(bytes) * paceSystem / (1 << 20)
 	if p.owed += worked * (pacePart - 1); p.owed < pacePause {
 		return
 	}

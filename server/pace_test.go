@@ -18,9 +18,10 @@ func TestSnapshotPace(t *testing.T) {
 			p.begin()
 			time.Sleep(time.Millisecond)
 			began := time.Now()
-			p.pause(ctx, 1000, clock)
+			p.pause(ctx, 1<<20, clock)
 			return time.Since(began)
 		}
+		each := (pacePart - 1) * (time.Millisecond + paceSystem)
 		for _, clock := range []int32{7, 7} {
 			if took := paused(clock); took != 0 {
 				t.Errorf("nobody trains, and it pauses for %v", took)
@@ -30,8 +31,8 @@ func TestSnapshotPace(t *testing.T) {
 			}
 		}
 		for clock := range int32(3) {
-			if took := paused(8 + clock); took != (pacePart-1)*time.Millisecond {
-				t.Errorf("after a millisecond of work it pauses for %v, want all of its part of the time", took)
+			if took := paused(8 + clock); took != each {
+				t.Errorf("after a millisecond of work, and what the system has for a MiB, it pauses for %v, want %v, its part of the time", took, each)
 			}
 			if !yields {
 				t.Error("somebody trains, and is left no more")
@@ -39,7 +40,7 @@ func TestSnapshotPace(t *testing.T) {
 		}
 		p.begun = p.begun.Add(-time.Hour) // it waited for a processor
 		began := time.Now()
-		if p.pause(ctx, 1000, 10); time.Since(began) != 2*(pacePart-1)*time.Millisecond {
+		if p.pause(ctx, 1<<20, 10); time.Since(began) != each+(pacePart-1)*time.Millisecond {
 			t.Errorf("after an hour of waiting it pauses for %v, want as after two milliseconds of work", time.Since(began))
 		}
 		time.Sleep(paceSteady)
@@ -47,7 +48,7 @@ func TestSnapshotPace(t *testing.T) {
 			t.Errorf("nobody trains any more, and it pauses for %v", took)
 		}
 		for range 3 { // it slept longer than it was owed, and pauses less
-			p.owed -= pacePart * time.Millisecond
+			p.owed -= each
 			if took := paused(12); took != 0 {
 				t.Errorf("after too long a pause it pauses for %v", took)
 			}
