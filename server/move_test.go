@@ -174,13 +174,16 @@ type mover struct {
 
 // hear makes an order after a step.
 func (g *mover) hear(ctx context.Context, step int) (err error) {
+	if step == g.steps && g.quiesceAt == 0 { // the others may have left, and come to no further attempt
+		return nil
+	}
 	if g.order == nil {
 		if g.order, err = g.orders.Poll(ctx); g.order == nil || err != nil {
 			return err
 		}
 	}
 	if g.bound == ssp.ASP {
-		if g.quiesceAt == 0 && step < g.steps {
+		if g.quiesceAt == 0 {
 			clock, err := g.p.Quiesce(ctx, g.order, g.p.Now()+1, g.p.Now()+g.steps-step)
 			switch {
 			case errors.Is(err, rpc.ErrPassed):
@@ -193,7 +196,7 @@ func (g *mover) hear(ctx context.Context, step int) (err error) {
 			}
 			return nil
 		}
-		if g.quiesceAt == 0 || g.p.Now() < g.quiesceAt {
+		if g.p.Now() < g.quiesceAt {
 			return nil
 		}
 		if err := g.p.Barrier(ctx); err != nil {
