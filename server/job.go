@@ -73,9 +73,11 @@ type member struct {
 	bound  ssp.Bound // of the job
 	reads  bool      // it is no task, and only reads
 	joined atomic.Bool
-	over   atomic.Bool   // it was refused, or has left
-	left   chan struct{} // closed then
-	clock  atomic.Int32  // its own
+	over   atomic.Bool // it was refused, or has left
+	// dropped is that the others go on without it, or over another connection; it may come back.
+	dropped atomic.Bool
+	left    chan struct{} // closed then
+	clock   atomic.Int32  // its own
 	// changes is how many changes the core has not seen yet. While there are some, pulls go the same way, so that a task
 	// sees what it pushed.
 	changes atomic.Int32
@@ -297,6 +299,7 @@ func (j *job) effect(e ssp.Effect) {
 		j.server.logger().Warn("job failed", "job", j.name, "err", err)
 	case ssp.DropConn:
 		if m := j.members[e.Conn]; m != nil {
+			m.dropped.Store(true)
 			m.end()
 		}
 	case ssp.End:

@@ -168,6 +168,8 @@ func (m *member) refuse(x *rpc.Exchange, err error) {
 	switch {
 	case failed != nil:
 		err = *failed
+	case m.dropped.Load():
+		err = fmt.Errorf("job %q has gone on without task %d: %w", m.job.name, m.task, rpc.ErrAborted)
 	case !m.joined.Load():
 		err = fmt.Errorf("no task of job %q has joined over this connection, or it has left: %w", m.job.name, rpc.ErrRefused)
 	}

@@ -41,7 +41,7 @@ func TestWithout(t *testing.T) {
 				}()
 				return told
 			}
-			a, b := must(dial(0, 1)), must(dial(1, 1))
+			a, b, c := must(dial(0, 1)), must(dial(1, 1)), must(dial(2, 1))
 			if _, err := a.Attendance(ctx, 0); err == nil {
 				t.Error("the others go on without the first task")
 			}
@@ -55,7 +55,11 @@ func TestWithout(t *testing.T) {
 			if err := b.Barrier(ctx); !ps.Recoverable(err) {
 				t.Errorf("a task that was given up: %v, want that it may come in the next attempt", err)
 			}
+			if _, err := c.Checkpoints(ctx, "run"); !ps.Recoverable(err) {
+				t.Errorf("another, for what the core of the job is not asked: %v, want that it may come in the next attempt", err)
+			}
 			b.Close()
+			c.Close()
 			back := later(1, 2)
 			for now.Waiting == 0 && err == nil {
 				now, err = a.Attendance(ctx)
