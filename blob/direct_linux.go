@@ -19,8 +19,11 @@ const (
 type direct struct {
 	*os.File       // the same file; nil: not opened
 	off      bool  // it cannot be
-	taken    int64 // of the disk
+	taken    int64 // of the disk, or tried to: some of it may have been
 }
+
+// allocate takes some of the disk for a file, and makes it so long.
+var allocate = unix.Fallocate
 
 // write writes the whole of p, or nothing, and reports whether it did. Where the file system has no such writes, or not of what
 // lies where p does, it does nothing.
@@ -35,9 +38,9 @@ func (d *direct) write(f *os.File, p []byte, at int64) (done bool, err error) {
 		}
 	}
 	if n := int64(len(p)); at+n > d.taken { // what lies there already is written faster; a disk that has no room tells the write
-		if n = max(n, min(at, directAhead)); unix.Fallocate(int(d.Fd()), 0, at, n) == nil {
-			d.taken = at + n
-		}
+		n = max(n, min(at, directAhead))
+		_ = allocate(int(d.Fd()), 0, at, n)
+		d.taken = at + n
 	}
 	_, err = d.WriteAt(p, at)
 	if errors.Is(err, unix.EINVAL) { // the bytes lie elsewhere, or it is a disk of larger blocks

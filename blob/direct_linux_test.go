@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // alignedBytes is n bytes that are not all the same, where a disk can take them from.
@@ -55,5 +57,31 @@ func TestDirect(t *testing.T) {
 	}
 	if got, err := os.ReadFile(filepath.Join(root, "a")); err != nil || !bytes.Equal(got, want.Bytes()) {
 		t.Errorf("%d bytes that differ, or %v, want %d", len(got), err, want.Len())
+	}
+}
+
+// TestDirectFull: a file has what was written to it and nothing else, also when a disk that has too little room was taken in part.
+func TestDirectFull(t *testing.T) {
+	defer func(before func(fd int, mode uint32, off, n int64) error) { allocate = before }(allocate)
+	allocate = func(fd int, _ uint32, off, n int64) error { // as ext4 does
+		return errors.Join(unix.Ftruncate(fd, off+n/2), unix.ENOSPC)
+	}
+	root, all := t.TempDir(), alignedBytes(1<<20)
+	w, err := NewDir(root).Synced().Create(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abort()
+	w.(*dirWriter).Yield(true)
+	for range 5 {
+		if _, err := w.Write(all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(root, "a")); err != nil || !bytes.Equal(got, bytes.Repeat(all, 5)) {
+		t.Errorf("%d bytes that differ, or %v, want %d", len(got), err, 5*len(all))
 	}
 }

@@ -159,7 +159,7 @@ func (v view) do(change func(fault string) error) error {
 	return change(fault)
 }
 
-// name changes names.
+// name changes names; what change gives as nil cannot be, as a file is missing.
 func (v view) name(change func(names map[string]*inode) map[string]*inode) error {
 	return v.do(func(fault string) error {
 		switch fault {
@@ -171,6 +171,9 @@ func (v view) name(change func(names map[string]*inode) map[string]*inode) error
 			return syscall.EIO
 		}
 		c := change(v.m.names)
+		if c == nil {
+			return fs.ErrNotExist
+		}
 		apply(v.m.names, c)
 		v.m.pending = append(v.m.pending, c)
 		return nil
@@ -222,12 +225,20 @@ func (v view) Open(name string) (File, error) {
 
 func (v view) Rename(from, to string) error {
 	return v.name(func(names map[string]*inode) map[string]*inode {
+		if names[from] == nil {
+			return nil
+		}
 		return map[string]*inode{to: names[from], from: nil}
 	})
 }
 
 func (v view) Remove(name string) error {
-	return v.name(func(map[string]*inode) map[string]*inode { return map[string]*inode{name: nil} })
+	return v.name(func(names map[string]*inode) map[string]*inode {
+		if names[name] == nil {
+			return nil
+		}
+		return map[string]*inode{name: nil}
+	})
 }
 
 func (v view) Sync() error {

@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"thole.example/blob"
 
+	"thole.example/blob"
 	"thole.example/internal/filelock"
 )
 
@@ -24,7 +24,7 @@ type Files interface {
 	Open(name string) (File, error)
 	// Rename gives a file a name that no other one has. What has it open goes on.
 	Rename(from, to string) error
-	// Remove takes a name away. What has the file open goes on.
+	// Remove takes a name away. What has the file open goes on. It fails with fs.ErrNotExist, as Rename does, if there is none.
 	Remove(name string) error
 	// Sync makes durable which names there are.
 	Sync() error

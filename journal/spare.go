@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 )
 
 // sparePrefix begins the names of files that are to be written again. Records in them have positions of which none comes again, so none
@@ -26,6 +27,9 @@ func (l *Log) discard(s *segment) error {
 		err = l.files.Remove(s.name())
 	} else {
 		err = l.files.Rename(s.name(), name)
+	}
+	if errors.Is(err, fs.ErrNotExist) { // it went before, and the sync failed then
+		name, err = "", nil
 	}
 	if err == nil {
 		err = l.files.Sync()

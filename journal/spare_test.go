@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // spareNames are the spare files of a machine.
@@ -85,6 +86,33 @@ func TestSpares(t *testing.T) {
 	}
 	if left := spareNames(t, files); left != nil {
 		t.Errorf("spare files of a log that is closed: %q", left)
+	}
+}
+
+// TestTruncateAgain: when anything of a Truncate fails the next one removes the rest, with spare files and without.
+func TestTruncateAgain(t *testing.T) {
+	for _, spares := range []int{0, 2} {
+		for n := 1; n <= 4; n++ {
+			m := newMachine(1)
+			l := open(t, m.start("", 0), Options{Segment: 100, Spares: spares})
+			for range 4 {
+				add(t, l, 0, strings.Repeat("y", 70))
+				wait(t, l)
+			}
+			time.Sleep(time.Millisecond)
+			m.mu.Lock()
+			m.fault, m.faultAt = "eio", m.ops+n
+			m.mu.Unlock()
+			if err := l.Truncate(l.End()); err == nil {
+				t.Errorf("%d spares: operation %d fails, and nobody says so", spares, n)
+			}
+			if err := l.Truncate(l.End()); err != nil || l.First() != l.segments[len(l.segments)-1].first {
+				t.Errorf("%d spares: after operation %d has failed: %v, and the log begins at %d", spares, n, err, l.First())
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
 

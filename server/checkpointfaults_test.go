@@ -32,7 +32,8 @@ func small() []matrix.Meta {
 type stubborn struct {
 	blob.Bucket
 	left atomic.Int64
-	stop func() // instead of failing
+	stop func()       // instead of failing
+	open atomic.Int64 // objects
 }
 
 var errStubborn = errors.New("the disk said no")
@@ -65,6 +66,7 @@ func (b *stubborn) Open(ctx context.Context, name string) (blob.Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.open.Add(1)
 	return &stubbornObject{o, b, ctx}, nil
 }
 
@@ -113,6 +115,11 @@ func (o *stubbornObject) ReadAt(p []byte, off int64) (int, error) {
 		return 0, err
 	}
 	return o.Object.ReadAt(p, off)
+}
+
+func (o *stubbornObject) Close() error {
+	o.b.open.Add(-1)
+	return o.Object.Close()
 }
 
 // storedFiles is the names of all files of a folder, the hidden ones too.
@@ -178,7 +185,7 @@ func TestCheckpointFaults(t *testing.T) {
 	}
 }
 
-// TestRestoreFaults: a restore that fails anywhere changes nothing.
+// TestRestoreFaults: a restore that fails anywhere changes nothing, and leaves nothing open.
 func TestRestoreFaults(t *testing.T) {
 	b := &stubborn{Bucket: &blob.Mem{}}
 	f := newFleet(t, "mem", 2, b, small())
@@ -197,9 +204,11 @@ func TestRestoreFaults(t *testing.T) {
 			failed := b.left.Load() <= 0
 			b.left.Store(0)
 			after, err := f.bits(ctx, p)
-			switch {
+			switch open := b.open.Load(); {
 			case err != nil:
 				return err
+			case open != 0:
+				return fmt.Errorf("operation %d fails: %v, and %d objects are open", n, rerr, open)
 			case !failed && (rerr != nil || reflect.DeepEqual(before, after)):
 				return fmt.Errorf("restored without a change: %v", rerr)
 			case !failed:

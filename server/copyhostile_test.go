@@ -274,6 +274,52 @@ func TestCopyTakeFails(t *testing.T) {
 	})
 }
 
+// TestCopyDiskFails: what a standby that is named has not is not acknowledged when the server's own disk fails: the standby may take over.
+func TestCopyDiskFails(t *testing.T) {
+	pairOf(t, 1<<40, func(t *testing.T, p *pair) {
+		var tasks [2]*ps.Client
+		for i := range tasks {
+			c, err := ps.Dial(t.Context(), ps.Options{Network: p.net, Servers: []string{"a"}, Job: "j", Task: i, Tasks: 2, Bound: ssp.ASP})
+			if err == nil {
+				err = c.Create(t.Context(), "", matrix.Meta{Name: "m", Rows: 1, Cols: wideRow, DType: matrix.F64, Layout: matrix.RowDense})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			tasks[i] = c
+		}
+		r := p.raw()
+		if err := r.ask(t.Context(), &rpc.Copy{Claim: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		waits := r.start(t.Context(), r.all("x"))
+		if time.Sleep(time.Second); p.roles[0].names() != 1 {
+			t.Fatal("a standby that has everything is not named")
+		}
+		var pushed [2]chan error
+		for i, c := range tasks {
+			pushed[i] = make(chan error, 1)
+			go func() { pushed[i] <- push(t.Context(), c, 1) }()
+			if i > 0 {
+				continue
+			}
+			a, err := waits.Wait(t.Context()) // it is on the server's disk, and the standby does not say that it has it
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.Release()
+			p.disks[0].Start() // nothing comes there any more
+		}
+		for i, c := range tasks {
+			if err := <-pushed[i]; err == nil {
+				t.Errorf("push %d of 0, which the standby has not, and 1, which is on no disk, is acknowledged", i)
+			}
+			_ = c.Close()
+		}
+		_ = r.conn.Close()
+	})
+}
+
 // TestCopyNamed: a standby that lacks what was acknowledged before anybody waited for it is not named before it has that.
 func TestCopyNamed(t *testing.T) {
 	pairOf(t, 1<<40, func(t *testing.T, p *pair) {

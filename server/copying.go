@@ -80,7 +80,7 @@ func (c *Copying) From(ctx context.Context, conn rpc.Conn) error {
 	c.asking.Store(&end)
 	for _, in := range slices.Collect(maps.Values(c.logs)) {
 		if in.log == nil { // another connection begins at its begin
-			if err := c.forget(in); err != nil {
+			if err := c.forget(ctx, in); err != nil {
 				return err
 			}
 		}
@@ -98,13 +98,13 @@ func (c *Copying) From(ctx context.Context, conn rpc.Conn) error {
 		}
 		r, err := conn.Start(ctx, &rpc.Request{Op: rpc.OpCopy, Arg: text}).Wait(ctx)
 		if errors.Is(err, rpc.ErrStale) {
-			err = errors.Join(err, c.anew(""))
+			err = errors.Join(err, c.anew(ctx, ""))
 		}
 		if err != nil {
 			return err
 		}
-		if err = c.forgetFailed(); err == nil {
-			err = c.take(r)
+		if err = c.forgetFailed(ctx); err == nil {
+			err = c.take(ctx, r)
 		}
 		r.Release()
 		if err == nil {
@@ -117,7 +117,7 @@ func (c *Copying) From(ctx context.Context, conn rpc.Conn) error {
 }
 
 // take takes what has come.
-func (c *Copying) take(r *rpc.Response) error {
+func (c *Copying) take(ctx context.Context, r *rpc.Response) error {
 	var head rpc.Copied
 	if len(r.Results) == 0 {
 		return fmt.Errorf("an answer without a result: %w", rpc.ErrMalformed)
@@ -126,7 +126,7 @@ func (c *Copying) take(r *rpc.Response) error {
 		return fmt.Errorf("an answer that begins with %.40q, want what it has: %w", r.Results[0].Data, rpc.ErrMalformed)
 	}
 	if head.Run != c.run {
-		if err := c.anew(head.Run); err != nil {
+		if err := c.anew(ctx, head.Run); err != nil {
 			return err
 		}
 	}
@@ -148,14 +148,17 @@ func (c *Copying) take(r *rpc.Response) error {
 		}
 	}
 	for i, in := range ins {
-		if err := in.reach(head.Logs[i].To); err != nil {
+		if err := in.reach(ctx, head.Logs[i].To); err != nil {
 			return err
 		}
 	}
 	for name, in := range c.logs {
 		if !here[name] { // its job has ended
-			in.finish(c)
-			if err := c.forget(in); err != nil {
+			err := in.finish(ctx, c)
+			if err == nil {
+				err = c.forget(ctx, in)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -237,6 +240,7 @@ func (in *copyIn) begin(c *Copying) (err error) {
 	go func() {
 		if panicked := c.s.try(func() { in.live, in.err = in.again.run(ctx) }); panicked != nil {
 			in.err = panicked
+			in.again.abandon(panicked)
 		}
 		in.err = errors.Join(in.again.why, in.err)
 		close(in.done)
@@ -262,10 +266,10 @@ func (in *copyIn) isDone() bool {
 func (in *copyIn) failed() bool { return in.isDone() && in.err != nil }
 
 // forgetFailed has logs that could not be replayed begin anew. The other side, which was not told of them, knows that they are not here.
-func (c *Copying) forgetFailed() error {
+func (c *Copying) forgetFailed(ctx context.Context) error {
 	for _, in := range slices.Collect(maps.Values(c.logs)) {
 		if in.failed() {
-			if err := c.forget(in); err != nil {
+			if err := c.forget(ctx, in); err != nil {
 				return err
 			}
 		}
@@ -274,7 +278,7 @@ func (c *Copying) forgetFailed() error {
 }
 
 // reach wants the records that have come to end at a position.
-func (in *copyIn) reach(to uint64) error {
+func (in *copyIn) reach(ctx context.Context, to uint64) error {
 	if in.log == nil || in.log.log.End() == to {
 		in.end = to
 		return nil
@@ -283,6 +287,8 @@ func (in *copyIn) reach(to uint64) error {
 	case <-in.done:
 		in.end = to
 		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	case <-time.After(copyTell):
 		return fmt.Errorf("log %s ends at position %d, want %d: %w", in.name, in.log.log.End(), to, rpc.ErrMalformed)
 	}
@@ -314,31 +320,45 @@ func (c *Copying) keepUp(ctx context.Context) error {
 }
 
 // finish waits until all that has come is replayed.
-func (in *copyIn) finish(c *Copying) {
+func (in *copyIn) finish(ctx context.Context, c *Copying) error {
 	if in.log == nil {
-		return
+		return nil
 	}
 	in.over.Store(true)
 	c.s.copies.poke()
-	<-in.done
+	return until(ctx, in.done)
 }
 
-// forget removes a log, and ends its job if that goes on.
-func (c *Copying) forget(in *copyIn) (bad error) {
-	delete(c.logs, in.name)
+// until waits until something is closed.
+func until(ctx context.Context, done <-chan struct{}) error {
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// forget removes a log of which nothing is replayed any more, and ends its job if that goes on. If ctx ends before the job has, the log is
+// one that has failed.
+func (c *Copying) forget(ctx context.Context, in *copyIn) (bad error) {
 	switch {
 	case in.base != nil:
 		bad = in.base.Close()
 	case in.log != nil:
 		if in.live {
-			in.again.giveUp(fmt.Errorf("the job has ended on the server that was copied: %w", rpc.ErrAborted))
+			in.live, in.err = false, fmt.Errorf("the job has ended on the server that was copied: %w", rpc.ErrAborted)
+			in.again.giveUp(in.err)
 		}
 		if in.again.j != nil {
-			<-in.again.j.gone
+			if err := until(ctx, in.again.j.gone); err != nil {
+				return err
+			}
 		}
 		c.s.copies.remove(in.log)
 		bad = in.log.log.Close()
 	}
+	delete(c.logs, in.name)
 	names, err := c.s.Logs.List()
 	if err == nil && slices.Contains(names, in.name) {
 		err = c.s.Logs.Remove(in.name)
@@ -347,7 +367,7 @@ func (c *Copying) forget(in *copyIn) (bad error) {
 }
 
 // anew begins a copy of another server: all that is here goes.
-func (c *Copying) anew(run string) error {
+func (c *Copying) anew(ctx context.Context, run string) error {
 	if c.Empties != nil {
 		if err := c.Empties(); err != nil {
 			return err
@@ -358,9 +378,11 @@ func (c *Copying) anew(run string) error {
 	var bad error
 	for _, in := range slices.Collect(maps.Values(c.logs)) {
 		if in.log != nil {
-			<-in.done
+			if err := until(ctx, in.done); err != nil {
+				return err
+			}
 		}
-		bad = errors.Join(bad, c.forget(in))
+		bad = errors.Join(bad, c.forget(ctx, in))
 	}
 	names, err := c.s.Logs.List()
 	for _, name := range names {
@@ -373,16 +395,19 @@ func (c *Copying) anew(run string) error {
 }
 
 // Take makes the server the one that was copied, as it is here: when all is replayed, and on the disk, its jobs go on, and their tasks have
-// their grace to come back. The server answers nothing meanwhile, nor after an error.
+// their grace to come back. The server answers nothing meanwhile, nor after an error. If ctx ends before, so does what is replayed.
 func (c *Copying) Take(ctx context.Context) error {
+	defer context.AfterFunc(ctx, c.ends)()
 	var bad error
 	for _, name := range slices.Sorted(maps.Keys(c.logs)) {
 		in := c.logs[name]
 		if in.log == nil { // what it would be was not acknowledged
-			bad = errors.Join(bad, c.forget(in))
+			bad = errors.Join(bad, c.forget(ctx, in))
 			continue
 		}
-		in.finish(c)
+		if err := in.finish(ctx, c); err != nil {
+			return errors.Join(bad, err)
+		}
 		number, err := strconv.Atoi(name)
 		if err == nil && in.live {
 			err = in.log.log.Wait(ctx, in.log.log.End())
@@ -401,4 +426,4 @@ func (c *Copying) Take(ctx context.Context) error {
 }
 
 // Drop ends the copy, and removes what there is of it.
-func (c *Copying) Drop() error { return c.anew("") }
+func (c *Copying) Drop() error { return c.anew(context.Background(), "") }

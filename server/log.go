@@ -133,7 +133,7 @@ func (l *jobLog) notify(durable uint64, err error) {
 	if err != nil && !errors.Is(err, journal.ErrClosed) {
 		fail(err)
 	}
-	l.answer(over, err)
+	answerAll(over)
 	l.standbys.poke()
 }
 
@@ -177,7 +177,7 @@ func (l *jobLog) reached() uint64 {
 	return at
 }
 
-// over takes out what need not wait any more. It is locked.
+// over takes out what need not wait any more, as it came or never will. It is locked.
 func (l *jobLog) over() []waiting {
 	n, reached := 0, l.reached()
 	for n < len(l.waiting) && (l.err != nil || l.waiting[n].position <= reached) {
@@ -185,16 +185,21 @@ func (l *jobLog) over() []waiting {
 	}
 	over := slices.Clone(l.waiting[:n])
 	l.waiting = slices.Delete(l.waiting, 0, n)
+	if errors.Is(l.err, journal.ErrClosed) { // the job has ended, and nobody goes on with what standbys have of it
+		reached = l.durable
+	}
+	for i := range over {
+		if over[i].position > reached {
+			over[i].lose(l.err)
+		}
+	}
 	return over
 }
 
-// answer answers who has waited, for what is durable or, with an error, never will be.
-func (l *jobLog) answer(over []waiting, err error) {
+// answerAll answers who has waited.
+func answerAll(over []waiting) {
 	for i := range over {
 		w := &over[i]
-		if err != nil && w.position > l.log.Durable() {
-			w.lose(err)
-		}
 		w.answer.send()
 		w.memory.Release()
 		if w.done != nil {
@@ -220,9 +225,9 @@ func (l *jobLog) copy(claim string, c *copied) {
 		}
 		l.copies[claim] = *c
 	}
-	over, err := l.over(), l.err
+	over := l.over()
 	l.mu.Unlock()
-	l.answer(over, err)
+	answerAll(over)
 }
 
 // most is how long the log may be since its base. It is locked.

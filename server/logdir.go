@@ -99,6 +99,12 @@ const keptPrefix = "kept."
 // Keep implements Logs.
 func (d *LogDir) Keep(name string) (string, error) {
 	where := filepath.Join(d.dir, keptPrefix+name)
+	for n := 2; ; n++ { // one of its name may have been kept before
+		if _, err := os.Lstat(where); err != nil {
+			break
+		}
+		where = filepath.Join(d.dir, fmt.Sprintf("%s%s.%d", keptPrefix, name, n))
+	}
 	if err := os.Rename(filepath.Join(d.dir, name), where); err != nil {
 		return "", err
 	}
@@ -111,6 +117,9 @@ const removedPrefix = "removed."
 // Remove implements Logs.
 func (d *LogDir) Remove(name string) error {
 	removed := filepath.Join(d.dir, removedPrefix+name)
+	if err := os.RemoveAll(removed); err != nil { // one of its name that could not be removed to the end
+		return err
+	}
 	if err := os.Rename(filepath.Join(d.dir, name), removed); err != nil {
 		return err
 	}

@@ -68,6 +68,8 @@ type replay struct {
 
 	name    string // of the job: there is none before somebody has joined
 	attempt int
+	ctx     context.Context // of run
+	free    func() bool     // has the job not end with that any more
 
 	under sync.WaitGroup // exchanges
 	mu    sync.Mutex
@@ -125,13 +127,18 @@ func (s *Server) newReplay(l *jobLog) *replay {
 // run reads the log and makes its job again, and reports whether there is one that goes on.
 func (r *replay) run(ctx context.Context) (live bool, err error) {
 	s, l := r.s, r.log
+	r.ctx, r.free = ctx, func() bool { return true }
 	err = r.read(ctx)
+	r.free()
+	over := ctx.Err() != nil
+	if over { // which may be why something else has failed
+		err = context.Cause(ctx)
+	}
 	switch {
-	case ctx.Err() != nil, r.whole && err != nil && !errors.Is(err, errFailed):
+	case over, r.whole && err != nil && !errors.Is(err, errFailed):
 		l.keep.Store(true) // as it is
-		if err = errors.Join(err, l.log.Close()); r.j != nil {
-			r.giveUp(err)
-		}
+		err = errors.Join(err, l.log.Close())
+		r.giveUp(err)
 		return false, err
 	case r.j == nil && err == nil:
 		l.remove(s)
@@ -148,9 +155,7 @@ func (r *replay) run(ctx context.Context) (live bool, err error) {
 		if r.why = err; r.copy == nil { // else it is removed
 			bad = l.aside(s)
 		}
-		if r.j != nil {
-			r.giveUp(err)
-		}
+		r.giveUp(err)
 		return false, bad
 	default:
 		r.live()
@@ -226,6 +231,9 @@ func (r *replay) read(ctx context.Context) (err error) {
 
 // more reports whether there are records after a position: those of a copy come until it is over, and are waited for.
 func (r *replay) more(ctx context.Context, position, end uint64) (bool, error) {
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
 	if r.copy == nil {
 		return position < end, nil
 	}
@@ -439,11 +447,20 @@ func (r *replay) disconnect() {
 	for _, gone := range r.ends {
 		close(gone)
 	}
+	r.ends = nil
 }
 
 // giveUp ends a job that cannot be made again.
 func (r *replay) giveUp(why error) {
 	r.under.Wait()
+	r.abandon(why)
+}
+
+// abandon is giveUp of a job, if there is one, of whose exchanges some may never be answered.
+func (r *replay) abandon(why error) {
+	if r.j == nil {
+		return
+	}
 	r.j.post(ssp.Abort{Err: fmt.Errorf("job %q: %w", r.j.name, why)}, nil)
 	r.disconnect()
 	r.j.submit(deed(func() {

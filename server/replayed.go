@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -27,6 +28,8 @@ func (r *replay) beginJob(name string) {
 	before := r.s.jobs[name]
 	r.j = r.s.newJob(name, r.log)
 	r.s.mu.Unlock()
+	j := r.j // what it loads ends with the replay
+	r.free = context.AfterFunc(r.ctx, func() { j.cancel(context.Cause(r.ctx)) })
 	if before != nil { // it had ended, and the server died before its log was removed
 		before.post(ssp.Abort{Err: fmt.Errorf("job %q has begun again: %w", name, rpc.ErrAborted)}, nil)
 	}

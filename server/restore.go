@@ -80,6 +80,11 @@ func (s *Server) restore(ctx context.Context, j *job, stores []*store, path stri
 	case err != nil:
 		return out, err
 	}
+	defer func() { // also after an error; each is closed as soon as it has been read
+		for _, in := range chain {
+			in.Close()
+		}
+	}()
 	l := loading{s: s}
 	defer l.drop()
 	last := chain[len(chain)-1]

@@ -1,0 +1,172 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"thole.example/blob"
+	"thole.example/budget"
+	"thole.example/ps"
+	"thole.example/rpc"
+	"thole.example/server"
+)
+
+// TestRecoverInterrupted: a server that is interrupted reads no more of its logs, says so, and leaves them as they are.
+func TestRecoverInterrupted(t *testing.T) { untilAllEnds(t, recoverInterrupted) }
+
+func recoverInterrupted(t *testing.T) {
+	bucket := &blob.Mem{}
+	disk := loggedJob(t, bucket, 0)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	for name, recovers := range map[string]func(s *server.Server) error{
+		"Recover":      func(s *server.Server) error { return s.Recover(ctx) },
+		"RecoverWhole": func(s *server.Server) error { return s.RecoverWhole(ctx) },
+	} {
+		if err := recovers(newLogged(t, disk, bucket)); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s that is interrupted gives %v", name, err)
+		}
+		time.Sleep(time.Hour)
+		if names, err := disk.Now().List(); err != nil || !slices.Equal(names, []string{"000001"}) {
+			t.Errorf("%s that is interrupted leaves %q, %v", name, names, err)
+		}
+	}
+	if _, said := recovers(t, disk, bucket); !strings.Contains(said, "job goes on where") {
+		t.Errorf("a log that was not read to its end is not made again: %s", said)
+	}
+}
+
+// stuck is a bucket that does not answer, until whoever asks gives up.
+type stuck struct {
+	blob.Bucket
+	asked atomic.Int32
+}
+
+func (b *stuck) State(ctx context.Context, _ string) (blob.State, error) {
+	b.asked.Add(1)
+	<-ctx.Done()
+	return blob.Nothing, context.Cause(ctx)
+}
+
+// TestRecoverStuck: a server that is interrupted does not wait for a load that it makes again.
+func TestRecoverStuck(t *testing.T) { untilAllEnds(t, recoverStuck) }
+
+func recoverStuck(t *testing.T) {
+	bucket := &blob.Mem{}
+	disk := loggedJob(t, bucket, 0)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	s := newLogged(t, disk, &stuck{Bucket: bucket})
+	s.Ledger = budget.New(64 << 20)
+	if err := s.Recover(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a server that is interrupted in a load gives %v", err)
+	}
+	time.Sleep(time.Hour)
+	if used := s.Ledger.Used(); used.Total() != 0 {
+		t.Errorf("%v are in use when it has ended", used)
+	}
+	if names, err := disk.Now().List(); err != nil || !slices.Equal(names, []string{"000001"}) {
+		t.Errorf("it leaves %q, %v", names, err)
+	}
+}
+
+// TestCopyTakeStuck: a standby that shall take over, and that is interrupted, does not wait for a load that it makes again; nor does it when
+// the copy ends.
+func TestCopyTakeStuck(t *testing.T) {
+	pairOf(t, 1<<40, func(t *testing.T, p *pair) {
+		shared := p.servers[1].Bucket
+		stuck := &stuck{Bucket: shared}
+		p.servers[1].Bucket = stuck
+		conn, err := p.net.Dial(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		copying, over := p.servers[1].NewCopying("b"), make(chan error, 1)
+		go func() { over <- copying.From(t.Context(), conn) }()
+		c, err := p.task("a", "j")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = errors.Join(c.Save(t.Context(), ps.SaveOptions{Codec: "angel", Path: "model", Lossy: true}), c.Load(t.Context(), ps.LoadOptions{Path: "model"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		_ = conn.Close()
+		<-over
+		if stuck.asked.Load() == 0 {
+			t.Error("the standby has not come to the load")
+		}
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		if err := copying.Take(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a standby that is interrupted takes over with %v", err)
+		}
+		if err := copying.Drop(); err != nil {
+			t.Error(err)
+		}
+		if names, err := p.disks[1].Now().List(); err != nil || len(names) != 0 {
+			t.Errorf("%q is left, %v", names, err)
+		}
+		if err := c.Leave(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// mistaken is a bucket that panics once when it is asked.
+type mistaken struct {
+	blob.Bucket
+	asked atomic.Int32
+}
+
+func (b *mistaken) State(ctx context.Context, name string) (blob.State, error) {
+	if b.asked.Add(1) == 1 {
+		panic("a mistake")
+	}
+	return b.Bucket.State(ctx, name)
+}
+
+// TestCopyPanics: a standby in which something panics while it makes a log's changes begins that log anew.
+func TestCopyPanics(t *testing.T) {
+	pairOf(t, 1<<40, func(t *testing.T, p *pair) {
+		bucket := &mistaken{Bucket: p.servers[1].Bucket}
+		p.servers[1].Bucket = bucket
+		conn, err := p.net.Dial(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		copying, over := p.servers[1].NewCopying("b"), make(chan error, 2)
+		c, err := p.task("a", "j")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = errors.Join(c.Save(t.Context(), ps.SaveOptions{Codec: "angel", Path: "model", Lossy: true}), c.Load(t.Context(), ps.LoadOptions{Path: "model"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := copying.From(t.Context(), conn); !errors.Is(err, rpc.ErrInternal) {
+			t.Errorf("a copy ends with %v", err)
+		}
+		_ = conn.Close()
+		time.Sleep(time.Second)
+		if conn, err = p.net.Dial(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		go func() { over <- copying.From(t.Context(), conn) }()
+		time.Sleep(time.Minute)
+		if p.roles[0].names() != 1 || bucket.asked.Load() < 2 {
+			t.Errorf("%d standbys are named, after the bucket was asked %d times", p.roles[0].names(), bucket.asked.Load())
+		}
+		_ = conn.Close()
+		<-over
+		if err := errors.Join(copying.Drop(), c.Leave(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+}
