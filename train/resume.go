@@ -3,6 +3,8 @@ package train
 import (
 	"context"
 	"fmt"
+
+	"thole.example/internal/number"
 )
 
 // goOn makes this task what it was after the epochs that were made before, if there were some, and of this very training also in the
@@ -35,8 +37,8 @@ func (l *loop) goOn(ctx context.Context, r *Report) (at place, err error) {
 		}
 	}
 	if l.Epochs < r.Epochs || l.Epochs == r.Epochs && at.step > 0 {
-		return at, fmt.Errorf("%d epochs, and %d were made before: want at least as many, which count from the beginning",
-			l.Epochs, max(done, at.epoch))
+		return at, fmt.Errorf("%s, and %d were made before: want at least as many, which count from the beginning",
+			number.Of(l.Epochs, "epoch"), max(done, at.epoch))
 	}
 	r.Before = l.before
 	l.Epochs += l.before

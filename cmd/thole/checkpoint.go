@@ -90,12 +90,36 @@ func (f *checkpointFlags) find(ctx context.Context, at string) (*checkpointer, e
 	return k, nil
 }
 
-// findOne is find, and the one checkpoint that is meant.
+// findOne is find, and the one checkpoint that is meant. It says which later ones cannot be used.
 func (f *checkpointFlags) findOne(ctx context.Context, at string) (k *checkpointer, e *state.Entry, err error) {
 	if k, err = f.find(ctx, at); err == nil {
 		e, err = k.last()
 	}
-	return k, e, err
+	if err != nil || k.single {
+		return k, e, err
+	}
+	for i := range slices.Backward(k.entries) {
+		later := &k.entries[i]
+		if later == e {
+			break
+		}
+		if later.Err != nil {
+			fmt.Fprintf(legible{f.err}, "%s cannot be used: %v; %s is taken\n", k.shown(later), later.Err, k.shown(e))
+		}
+	}
+	return k, e, nil
+}
+
+// among is the folder where there are other checkpoints, too; "" if there are none.
+func (k *checkpointer) among() string {
+	folder := k.folder
+	if k.single {
+		folder = path.Dir(inBucket(k.path))
+	}
+	if len(checkpointsIn(folder)) < 2 {
+		return ""
+	}
+	return folder
 }
 
 // one makes the path that of a checkpoint.
@@ -116,11 +140,20 @@ func (f *checkpointFlags) missing(ctx context.Context, k *checkpointer, err erro
 		return fmt.Errorf("%s: no such file or folder, want a checkpoint or a folder of checkpoints", k.path)
 	}
 	if !slices.Contains(there, name) {
-		return fmt.Errorf("%s: no such file or folder; checkpoints in %s: %s%s", k.path, above, strings.Join(there, ", "),
-			spell.Hint(name, there))
+		return fmt.Errorf("%s: no such file or folder%s", k.path, besides(k.folder))
 	}
 	k.path = path.Join(above, name)
 	return k.one(ctx, k.path)
+}
+
+// besides is the end of an error that says which checkpoints there are beside the path of one that there is not.
+func besides(at string) string {
+	above := path.Dir(at)
+	there := checkpointsIn(above)
+	if len(there) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; checkpoints in %s: %s%s", above, strings.Join(there, ", "), spell.Hint(path.Base(inFull(at)), there))
 }
 
 // checkpointsIn are the names of those right in a folder.

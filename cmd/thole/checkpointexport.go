@@ -23,6 +23,15 @@ type checkpointExport struct {
 	model, to    string
 	set          map[string]string
 	lossy, force bool
+	among        string // folder of other checkpoints, if there are some
+}
+
+// unread completes the error of a checkpoint that cannot be read by what to do next.
+func (x *checkpointExport) unread(err error) error {
+	if x.among == "" {
+		return err
+	}
+	return fmt.Errorf("%w; thole checkpoint verify %s says which ones can be used", err, x.among)
 }
 
 func (f *checkpointFlags) exportCommand() *cobra.Command {
@@ -43,6 +52,7 @@ training goes on from the checkpoint itself.`,
 			if err != nil {
 				return err
 			}
+			x.among = k.among()
 			return x.export(c.Context(), k, e)
 		},
 	}
@@ -97,13 +107,13 @@ func (x *checkpointExport) export(ctx context.Context, k *checkpointer, e *state
 	defer path.release()
 	in, err := state.NewInput(ctx, k.bucket, e.Path)
 	if err != nil {
-		return err
+		return x.unread(err)
 	}
 	defer in.Close()
 	o := ps.SaveOptions{Codec: codec, Path: path.name, Set: x.set, Lossy: x.lossy, Replace: x.force, Files: map[string][]byte{}}
 	for _, name := range in.Loose {
 		if o.Files[name], err = in.Get(ctx, name); err != nil {
-			return err
+			return x.unread(err)
 		}
 	}
 	p := x.progress("export "+k.shown(e), "", 1)
@@ -165,7 +175,7 @@ func (x *checkpointExport) save(ctx context.Context, in *state.Input, o *ps.Save
 		return fmt.Errorf("%s has no matrices of a model", in.Path())
 	}
 	if _, err := client.Restore(ctx, in.Path()); err != nil {
-		return err
+		return x.unread(err)
 	}
 	return errors.Join(client.Save(ctx, *o), client.Leave(ctx))
 }

@@ -78,7 +78,7 @@ func (f *coordinateStatus) run(ctx context.Context, e *env, url string) error {
 	if f.wait < 0 {
 		return usageError{fmt.Errorf("--wait %v, want 0s or more", f.wait)}
 	}
-	s, err := all.Open(url)
+	s, err := all.Find(url)
 	if errors.Is(err, all.ErrURL) {
 		return usageError{err}
 	}

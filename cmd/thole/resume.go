@@ -194,7 +194,7 @@ func (p *plan) statesHere(ctx context.Context, model string) error {
 			found, err = there(inFull(inBucket(path)))
 		}
 		if err != nil || !found {
-			return fmt.Errorf("%s: no checkpoint there%s", path, errText(err))
+			return fmt.Errorf("%s: no checkpoint there%s", path, cmp.Or(errText(err), besides(inBucket(path))))
 		}
 	}
 	return nil

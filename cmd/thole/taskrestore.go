@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"thole.example/internal/number"
+	"thole.example/internal/spell"
 	"thole.example/ps"
 	"thole.example/rpc"
 	"thole.example/state"
@@ -76,6 +78,10 @@ func (s *taskCheckpoints) named(ctx context.Context, at string) (*state.Entry, e
 		default:
 			return e, nil
 		}
+	}
+	if all := names(all); len(all) > 0 {
+		return nil, fmt.Errorf("--resume %s: no checkpoint there; checkpoints in %s: %s%s", s.p.resume, path.Dir(s.p.resume),
+			strings.Join(all, ", "), spell.Hint(name, all))
 	}
 	return nil, fmt.Errorf("--resume %s: no checkpoint there", s.p.resume)
 }
@@ -215,8 +221,8 @@ func (s *taskCheckpoints) last(ctx context.Context, folder string, all []state.E
 // clear removes the checkpoints of another training, if the user says so.
 func (s *taskCheckpoints) clear(ctx context.Context, folder string, all []state.Entry) error {
 	if !s.p.force {
-		return fmt.Errorf("--resume never, and %s has %d checkpoints, the last one %s: --force removes them, another --checkpoint keeps them",
-			folder, len(all), all[len(all)-1].Name)
+		return fmt.Errorf("--resume never, and %s has %s, the last one %s: --force removes them, another --checkpoint keeps them",
+			folder, number.Of(len(all), "checkpoint"), all[len(all)-1].Name)
 	}
 	return s.client.RemoveCheckpoints(ctx, s.folder(), s.names)
 }

@@ -25,15 +25,18 @@ type Backend struct {
 	Help   string   // what it is and wants
 	Query  []string // settings that may follow a question mark
 	Open   func(u *url.URL) (coord.Store, error)
+	Find   func(u *url.URL) (coord.Store, error) // as Open, but makes nothing
 }
 
 // Backends is all kinds of stores.
 func Backends() []Backend {
 	return []Backend{
-		{"dir", "dir:FOLDER", "a folder of this machine, or of a file system that all machines share", nil, openDir},
+		{"dir", "dir:FOLDER", "a folder of this machine, or of a file system that all machines share", nil,
+			openDir(dir.Open), openDir(dir.Find)},
 		{"etcd", "etcd://HOST:PORT,HOST:PORT/PREFIX", "an etcd cluster, with TLS if there is ?ca=FILE, and &cert=FILE&key=FILE",
-			[]string{"ca", "cert", "key"}, openEtcd},
-		{"kube", "kube:///NAMESPACE/NAME", "Leases in Kubernetes; in a pod by its service account, else by $KUBECONFIG", nil, openKube},
+			[]string{"ca", "cert", "key"}, openEtcd, openEtcd},
+		{"kube", "kube:///NAMESPACE/NAME", "Leases in Kubernetes; in a pod by its service account, else by $KUBECONFIG", nil,
+			openKube, openKube},
 	}
 }
 
@@ -42,6 +45,15 @@ var ErrURL = errors.New("not the URL of a store")
 
 // Open is the store of a URL. Nothing is asked yet, but a folder is made.
 func Open(text string) (coord.Store, error) {
+	return open(text, func(b Backend) func(*url.URL) (coord.Store, error) { return b.Open })
+}
+
+// Find is Open for who only looks: a folder that is no store is an error.
+func Find(text string) (coord.Store, error) {
+	return open(text, func(b Backend) func(*url.URL) (coord.Store, error) { return b.Find })
+}
+
+func open(text string, how func(Backend) func(*url.URL) (coord.Store, error)) (coord.Store, error) {
 	backends := Backends()
 	scheme, _, _ := strings.Cut(text, ":")
 	var names, forms []string
@@ -65,7 +77,7 @@ func Open(text string) (coord.Store, error) {
 	if u.User != nil || u.Fragment != "" {
 		return nil, fmt.Errorf("%q is %w: it has a user or a fragment, want %s", u.Redacted(), ErrURL, b.Form)
 	}
-	s, err := b.Open(u)
+	s, err := how(b)(u)
 	if errors.Is(err, ErrURL) {
 		err = fmt.Errorf("%q is %w, want %s", text, err, b.Form)
 	}
@@ -80,19 +92,25 @@ func meant(name string, known []string) string {
 	return ""
 }
 
-func openDir(u *url.URL) (coord.Store, error) {
-	folder := u.Opaque // dir:FOLDER
-	if folder == "" {
-		folder = u.Path // dir:/FOLDER, dir:///FOLDER
+func openDir(open func(string) (*dir.Store, error)) func(*url.URL) (coord.Store, error) {
+	return func(u *url.URL) (coord.Store, error) {
+		folder := u.Opaque // dir:FOLDER
+		if folder == "" {
+			folder = u.Path // dir:/FOLDER, dir:///FOLDER
+		}
+		if folder == "" || u.Host != "" {
+			return nil, ErrURL
+		}
+		folder, err := url.PathUnescape(folder)
+		if err != nil {
+			return nil, err
+		}
+		s, err := open(folder)
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
 	}
-	if folder == "" || u.Host != "" {
-		return nil, ErrURL
-	}
-	folder, err := url.PathUnescape(folder)
-	if err != nil {
-		return nil, err
-	}
-	return dir.Open(folder)
 }
 
 func openEtcd(u *url.URL) (coord.Store, error) {

@@ -57,7 +57,18 @@ func Open(root string) (*Store, error) {
 	if err := publish(root, idName, []byte(rand.Text())); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, wrap(err)
 	}
+	return Find(root)
+}
+
+// Find is the store in a folder, which is not made: for who only looks.
+func Find(root string) (*Store, error) {
 	id, err := readID(root)
+	if _, missing := os.Stat(root); missing != nil {
+		return nil, fmt.Errorf("coord: %w: want the folder that servers were started with", missing)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("coord: %s has no file %s: want the folder that servers were started with", root, idName)
+	}
 	return &Store{root, id}, wrap(err)
 }
 

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -89,8 +90,9 @@ func Start(c Config) (*Node, error) {
 	if c.Log != nil {
 		n.log.Writer = c.Log
 	}
-	e.ZapLoggerBuilder = embed.NewZapLoggerBuilder(logger(n.log))
-	etcd, err := embed.StartEtcd(e)
+	e.ZapLoggerBuilder = embed.NewZapLoggerBuilder(logger(n.log, zap.WithPanicHook(atStart{n.log, zapcore.WriteThenPanic}),
+		zap.WithFatalHook(atStart{n.log, zapcore.WriteThenFatal})))
+	etcd, err := start(e)
 	if err != nil {
 		return nil, fmt.Errorf("coord: etcd in %s: %w", c.Dir, err)
 	}
@@ -105,6 +107,40 @@ func Start(c Config) (*Node, error) {
 	}
 	n.Close()
 	return nil, fmt.Errorf("coord: etcd in %s: %w", c.Dir, err)
+}
+
+// start starts etcd, which panics if it cannot read or write its data.
+func start(c *embed.Config) (e *embed.Etcd, err error) {
+	defer func() {
+		switch why := recover().(type) {
+		case nil:
+		case runtime.Error:
+			err = fmt.Errorf("its data are damaged: %w; want a copy of the folder, or a new one, with which clusters begin anew", why)
+		default:
+			err = fmt.Errorf("%v", why)
+		}
+	}()
+	return embed.StartEtcd(c)
+}
+
+// atStart makes what etcd logs as its end a panic with the reason while it starts, when nothing of the log is shown.
+type atStart struct {
+	log  *gate
+	then zapcore.CheckWriteAction
+}
+
+// OnWrite implements zapcore.CheckWriteHook.
+func (a atStart) OnWrite(e *zapcore.CheckedEntry, fields []zapcore.Field) {
+	if a.log.open.Load() {
+		a.then.OnWrite(e, fields)
+	}
+	why := e.Message
+	for _, f := range fields {
+		if err, ok := f.Interface.(error); ok {
+			why += ": " + err.Error()
+		}
+	}
+	panic(why)
 }
 
 // certificates says what is wrong with the files for TLS, which etcd finds out with the first client only.
@@ -146,10 +182,22 @@ func port(addr string) string {
 }
 
 // logger writes what an operator has to know.
-func logger(w io.Writer) *zap.Logger {
+func logger(w io.Writer, o ...zap.Option) *zap.Logger {
 	c := zap.NewProductionEncoderConfig()
 	c.EncodeTime, c.CallerKey = zapcore.ISO8601TimeEncoder, ""
-	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(c), zapcore.Lock(zapcore.AddSync(w)), zap.WarnLevel))
+	return zap.New(usual{zapcore.NewCore(zapcore.NewConsoleEncoder(c), zapcore.Lock(zapcore.AddSync(w)), zap.WarnLevel)}, o...)
+}
+
+// usual leaves out what etcd logs as a warning and an error whenever a folder is new.
+type usual struct{ zapcore.Core }
+
+func (u usual) With(f []zapcore.Field) zapcore.Core { return usual{u.Core.With(f)} }
+
+func (u usual) Check(e zapcore.Entry, c *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if e.Message == "Failed to detect schema version" || e.Message == "failed to update storage version" {
+		return c
+	}
+	return u.Core.Check(e, c)
 }
 
 // Addr is where clients connect.

@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,6 +34,40 @@ func TestRefused(t *testing.T) {
 			if err == nil {
 				n.Close()
 			}
+		}
+	}
+}
+
+// TestDamaged: data that cannot be read are told, with the folder; etcd itself would panic, or end the process without a word.
+func TestDamaged(t *testing.T) {
+	for _, name := range []string{"member/wal/*.wal", "member/snap/db"} {
+		dir := filepath.Join(t.TempDir(), "etcd")
+		n, err := node.Start(node.Config{Dir: dir, Listen: "127.0.0.1:0"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.Close()
+		files, err := filepath.Glob(filepath.Join(dir, name))
+		if err != nil || len(files) == 0 {
+			t.Fatal(files, err)
+		}
+		data, err := os.ReadFile(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range min(len(data), 10000) {
+			data[i] ^= 0x55
+		}
+		if err := os.WriteFile(files[0], data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := node.Start(node.Config{Dir: dir, Listen: "127.0.0.1:0"}); err == nil || !strings.Contains(err.Error(), "etcd in "+dir+": ") {
+			t.Errorf("%s: %v", name, err)
+			if err == nil {
+				n.Close()
+			}
+		} else {
+			t.Log(err)
 		}
 	}
 }
