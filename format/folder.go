@@ -256,7 +256,7 @@ func (w *folderWriter) file(matrix string) string { return w.stage.Name(matrix +
 
 // told makes an error of a matrix speak of the file that was to become visible, not of the stage.
 func (w *folderWriter) told(matrix string, err error) error {
-	return w.stage.Final(Wrap(w.info.Name, w.file(matrix), err))
+	return w.stage.Final("", Wrap(w.info.Name, w.file(matrix), err))
 }
 
 // A folder's Part is the matrix name, a zero byte, and the Part of the codec.

@@ -31,8 +31,15 @@ func NewStage(b blob.Bucket, to, name string) *Stage {
 // Name is the name of a piece within the bucket.
 func (s *Stage) Name(piece string) string { return s.Tree + "/" + piece }
 
-// Final makes an error speak of the path that will be published where it names what is in the stage. nil stays nil.
-func (s *Stage) Final(err error) error { return restage(err, path.Base(s.Path), "") }
+// Final makes an error speak of the path where it names what is in the stage, of which the piece (or "": all) will be published there. nil
+// stays nil.
+func (s *Stage) Final(piece string, err error) error {
+	inside := ""
+	if piece != "" {
+		inside = "(?:/" + regexp.QuoteMeta(piece) + ")?"
+	}
+	return restage(err, path.Base(s.Path), inside)
+}
 
 // restage makes an error speak of the name where it names a stage of it, or what follows that in the stage.
 func restage(err error, base, inside string) error {

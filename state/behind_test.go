@@ -2,8 +2,10 @@ package state
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -172,4 +174,24 @@ func TestLend(t *testing.T) {
 	if err := b.end(); err != nil || !bytes.Equal(got.Bytes(), want.Bytes()) {
 		t.Errorf("%v: %d bytes, want %d", err, got.Len(), want.Len())
 	}
+}
+
+// TestSaveError: an error of a file that is being written speaks of what it will be.
+func TestSaveError(t *testing.T) {
+	s, err := Create(t.Context(), fullDisk{&blob.Mem{}}, "ck/0004", "", blob.Nothing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Abort(t.Context())
+	_, err = s.File(t.Context(), 0, nil, nil)
+	if want := "checkpoint: ck/0004/server.0: write /disk/ck/0004/server.0: " + errFull.Error(); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// fullDisk is a folder on one.
+type fullDisk struct{ blob.Bucket }
+
+func (fullDisk) Create(_ context.Context, name string) (blob.Writer, error) {
+	return nil, &fs.PathError{Op: "write", Path: "/disk/" + name, Err: errFull}
 }

@@ -49,7 +49,7 @@ func (s *Save) object(name string) string { return s.stage.Name(path.Base(s.path
 
 // final makes an error speak of the path, and of the object in it if there is one.
 func (s *Save) final(object string, err error) error {
-	return format.Wrap(codec, path.Join(s.path, object), s.stage.Final(err))
+	return format.Wrap(codec, path.Join(s.path, object), s.stage.Final(path.Base(s.path), err))
 }
 
 // File writes the file of a server: records writes what comes before the state of the job, and job that.

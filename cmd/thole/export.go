@@ -249,11 +249,11 @@ func (l *exportLayout) write(ctx context.Context, r format.Reader, to *sink, don
 	// Lossy: a combined file has no names, but the topology beside it has.
 	o := format.Options{Set: map[string]string{"layout": "stream"}, Lossy: true, Files: map[string][]byte{}}
 	if err := format.Convert(ctx, r, paddle.Codec, b, stage.Name(l.params), o, nil, done); err != nil {
-		return stage.Final(err)
+		return stage.Final("", err)
 	}
 	for file, data := range r.Files() {
 		if err := blob.WriteAll(ctx, b, stage.Name(file), data); err != nil {
-			return stage.Final(err)
+			return stage.Final("", err)
 		}
 	}
 	return stage.Publish(ctx, "")
