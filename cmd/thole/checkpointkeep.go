@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"thole.example/blob"
 	"thole.example/format"
 	"thole.example/internal/number"
 	"thole.example/state"
@@ -22,8 +25,8 @@ func (f *checkpointFlags) pruneCommand() *cobra.Command {
 		Use:   "prune PATH",
 		Short: "Remove all but the last checkpoints of a folder, and what these need",
 		Long: `Removes the checkpoints of a folder but the last ones of each run, what these are based on, and the best epochs that they name.
-Checkpoints that cannot be read, and those with names that no training gives, stay and are named. Do not prune the folder of a training
-that runs: nobody can tell from here what it is going on from.`,
+Checkpoints that cannot be read, and those with names that no training gives, stay and are named. The folder of a training that runs is
+refused: it keeps what it may go on from, as many as its own --keep says.`,
 		Example: "  thole checkpoint prune run/checkpoints --dry-run\n  thole checkpoint prune run/checkpoints --keep 1",
 		RunE: func(c *cobra.Command, args []string) error {
 			if keep < 1 {
@@ -44,11 +47,23 @@ that runs: nobody can tell from here what it is going on from.`,
 	return c
 }
 
-// prune removes what may go: the newest first, so that nothing that is left is based on what is gone, wherever it ends.
+// prune removes what may go: the newest first, so that nothing that is left is based on what is gone, wherever it ends. No training writes
+// to the folder meanwhile.
 func (f *checkpointFlags) prune(ctx context.Context, k *checkpointer, keep int, dry bool) error {
-	word, bytes := "removed", int64(0)
-	if dry {
-		word = "would remove"
+	word, bytes := "would remove", int64(0)
+	if !dry {
+		word = "removed"
+		release, err := k.bucket.Claim(ctx, k.folder, fmt.Sprintf("thole checkpoint prune, process %d", os.Getpid()))
+		if by, is := errors.AsType[*blob.Claimed](err); is {
+			return fmt.Errorf("%s is the folder of %s, which removes what it does not need itself: prune it when that has ended", k.path, by.Who)
+		}
+		if err != nil {
+			return err
+		}
+		defer release()
+		if k.entries, err = state.List(ctx, k.bucket, k.folder); err != nil { // as it is now
+			return err
+		}
 	}
 	gone := state.Keep(k.entries, keep)
 	out := legible{f.out}

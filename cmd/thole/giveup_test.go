@@ -149,13 +149,15 @@ func TestFolderTaken(t *testing.T) {
 	dir := t.TempDir()
 	settings := []string{"--data", "clicks.ffm", "--checkpoint", "ck", "--checkpoint-every", "1"}
 	longJob(t, dir)
-	c := newCast(t, dir, 1, 1, append(settings, "--epochs", "100000")...)
+	long := append(settings, "--epochs", "100000")
+	c := newCast(t, dir, 1, 1, long...)
 	c.later("")
 	for name, args := range map[string][]string{
-		"a job beside it": append([]string{"worker", "--servers", c.socket(0), "--job", "other"}, settings...),
-		"thole train":     append([]string{"train"}, settings...),
+		"a job beside it": append([]string{"worker", "--servers", c.socket(0), "--job", "other"}, long...),
+		"thole train":     append([]string{"train"}, long...),
+		"prune":           {"checkpoint", "prune", "ck", "--keep", "1"},
 	} {
-		p := newProcess(t, dir, append(args, "--epochs", "100000")...)
+		p := newProcess(t, dir, args...)
 		if err := p.Run(); err == nil || p.ProcessState.ExitCode() != exitError ||
 			!strings.Contains(p.err.String(), `job "job" on the server of process`) {
 			t.Errorf("%s: %v: %s", name, err, &p.err)
