@@ -48,6 +48,7 @@ type copyIn struct {
 	log   *jobLog // nil: the base is not here
 	end   uint64  // position up to which records have come
 	again *replay
+	ended bool          // the job has, where it was
 	over  atomic.Bool   // nothing comes any more
 	done  chan struct{} // closed when all was replayed, or nothing can be
 	live  bool          // then: the job goes on
@@ -153,7 +154,8 @@ func (c *Copying) take(ctx context.Context, r *rpc.Response) error {
 		}
 	}
 	for name, in := range c.logs {
-		if !here[name] { // its job has ended
+		if !here[name] {
+			in.ended = true
 			err := in.finish(ctx, c)
 			if err == nil {
 				err = c.forget(ctx, in)
@@ -401,12 +403,12 @@ func (c *Copying) Take(ctx context.Context) error {
 	var bad error
 	for _, name := range slices.Sorted(maps.Keys(c.logs)) {
 		in := c.logs[name]
-		if in.log == nil { // what it would be was not acknowledged
-			bad = errors.Join(bad, c.forget(ctx, in))
-			continue
-		}
 		if err := in.finish(ctx, c); err != nil {
 			return errors.Join(bad, err)
+		}
+		if in.log == nil || in.ended { // what it would be was not acknowledged, or it was being forgotten
+			bad = errors.Join(bad, c.forget(ctx, in))
+			continue
 		}
 		number, err := strconv.Atoi(name)
 		if err == nil && in.live {

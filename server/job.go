@@ -74,7 +74,7 @@ type member struct {
 	reads  bool      // it is no task, and only reads
 	joined atomic.Bool
 	over   atomic.Bool // it was refused, or has left
-	// dropped is that the others go on without it, or over another connection; it may come back.
+	// dropped is that the others go on without it; it may come back.
 	dropped atomic.Bool
 	left    chan struct{} // closed then
 	clock   atomic.Int32  // its own
@@ -299,7 +299,7 @@ func (j *job) effect(e ssp.Effect) {
 		j.server.logger().Warn("job failed", "job", j.name, "err", err)
 	case ssp.DropConn:
 		if m := j.members[e.Conn]; m != nil {
-			m.dropped.Store(true)
+			m.dropped.Store(!e.Back)
 			m.end()
 		}
 	case ssp.End:

@@ -144,7 +144,7 @@ func (j *Job[D, R]) supersede(e *Join[R]) {
 	for _, m := range j.members {
 		if m != nil && m.status == Here {
 			delete(j.conns, m.conn)
-			j.do(DropConn{m.conn})
+			j.do(DropConn{Conn: m.conn})
 		}
 	}
 	j.ended = true

@@ -108,7 +108,10 @@ type End struct{}
 type Say struct{ Text string }
 
 // DropConn tells the shell to close a connection that the job does not listen to any more.
-type DropConn struct{ Conn int64 }
+type DropConn struct {
+	Conn int64
+	Back bool // its task came back over another
+}
 
 func (Apply[D]) effect()   {}
 func (Discard[D]) effect() {}

@@ -240,7 +240,7 @@ func (j *Job[D, R]) rejoin(e *Join[R]) error {
 	again := e.Epoch == m.epoch
 	if m.status == Here && m.conn != e.Conn {
 		j.disconnect(m, "came back over another connection")
-		j.do(DropConn{m.conn})
+		j.do(DropConn{Conn: m.conn, Back: true})
 	}
 	m.epoch = e.Epoch
 	j.connect(m, e)

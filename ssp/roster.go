@@ -51,7 +51,7 @@ func (j *Job[D, R]) without(by *member[D, R], tasks []int) error {
 		case m == nil || m.status == Claimed:
 			why = "did not join"
 		case m.status == Here:
-			j.do(DropConn{m.conn})
+			j.do(DropConn{Conn: m.conn})
 		}
 		j.giveUp(GiveUp{t, why})
 	}

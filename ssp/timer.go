@@ -99,7 +99,7 @@ func (j *Job[D, R]) overdue(m *member[D, R]) {
 	}
 	why := fmt.Sprintf("was not heard of for %v", m.lease)
 	j.do(Say{fmt.Sprintf("job %q: task %d at %s %s, its connection is dropped", j.name, m.task, m.name, why)})
-	j.do(DropConn{m.conn})
+	j.do(DropConn{Conn: m.conn})
 	j.gone(m, why)
 }
 
