@@ -244,10 +244,11 @@ func (in *copyIn) begin(c *Copying) (err error) {
 			in.err = panicked
 			in.again.abandon(panicked)
 		}
-		in.err = errors.Join(in.again.why, in.err)
-		close(in.done)
-		if in.err != nil && ctx.Err() == nil {
-			(*c.asking.Load())(fmt.Errorf("log %s: %w", in.name, in.err))
+		err := errors.Join(in.again.why, in.err)
+		in.err = err
+		close(in.done) // from now on both are those of who copies
+		if err != nil && ctx.Err() == nil {
+			(*c.asking.Load())(fmt.Errorf("log %s: %w", in.name, err))
 		}
 		c.s.copies.poke()
 	}()
