@@ -87,6 +87,30 @@ func pairOf(t *testing.T, base int64, run func(t *testing.T, p *pair)) {
 	})
 }
 
+// follow has the second server copy the logs of one that it dials, until the connection ends; then it says why it ended.
+func (p *pair) follow(copying *server.Copying, at string) (rpc.Conn, chan error) {
+	conn, err := p.net.Dial(p.t.Context(), at)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	over := make(chan error, 1)
+	go func() { over <- copying.From(p.t.Context(), conn) }()
+	return conn, over
+}
+
+// loaded is a task at the first server that has saved its model, and loaded it again.
+func (p *pair) loaded() *ps.Client {
+	c, err := p.task("a", "j")
+	if err == nil {
+		err = errors.Join(c.Save(p.t.Context(), ps.SaveOptions{Codec: "angel", Path: "model", Lossy: true}),
+			c.Load(p.t.Context(), ps.LoadOptions{Path: "model"}))
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return c
+}
+
 // task joins a job of one task, with a matrix of a row, at one of the servers.
 func (p *pair) task(at, job string) (*ps.Client, error) {
 	c, err := ps.Dial(p.t.Context(), ps.Options{Network: p.net, Servers: []string{at}, Job: job, Tasks: 1, Bound: ssp.ASP})
@@ -168,12 +192,8 @@ func TestCopyMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn, err := p.net.Dial(t.Context(), "other")
-		if err != nil {
-			t.Fatal(err)
-		}
-		copying, over := p.servers[1].NewCopying("b"), make(chan error, 1)
-		go func() { over <- copying.From(t.Context(), conn) }()
+		copying := p.servers[1].NewCopying("b")
+		conn, over := p.follow(copying, "other")
 		for used, last := int64(n), time.Now(); ; time.Sleep(time.Millisecond) {
 			if used = ledger.Used()[budget.Queues]; used == 0 {
 				if d := p.disks[1].Longest("000001", ".log"); d < n {
@@ -247,12 +267,8 @@ func TestCopyEmpties(t *testing.T) {
 func TestCopyTakeFails(t *testing.T) {
 	pairOf(t, 1<<40, func(t *testing.T, p *pair) {
 		p.disks[1].Slow = 10 * time.Second
-		conn, err := p.net.Dial(t.Context(), "a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		copying, over := p.servers[1].NewCopying("b"), make(chan error, 1)
-		go func() { over <- copying.From(t.Context(), conn) }()
+		copying := p.servers[1].NewCopying("b")
+		conn, over := p.follow(copying, "a")
 		c, err := p.task("a", "j")
 		if err != nil {
 			t.Fatal(err)

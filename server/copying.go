@@ -342,8 +342,8 @@ func until(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// forget removes a log of which nothing is replayed any more, and ends its job if that goes on. If ctx ends before the job has, the log is
-// one that has failed.
+// forget removes a log of which nothing is replayed any more, and ends its job if that goes on. If ctx ends before the job has, it
+// may be called again.
 func (c *Copying) forget(ctx context.Context, in *copyIn) (bad error) {
 	switch {
 	case in.base != nil:

@@ -11,7 +11,6 @@ import (
 
 	"thole.example/blob"
 	"thole.example/budget"
-	"thole.example/ps"
 	"thole.example/rpc"
 	"thole.example/server"
 )
@@ -79,23 +78,11 @@ func recoverStuck(t *testing.T) {
 // the copy ends.
 func TestCopyTakeStuck(t *testing.T) {
 	pairOf(t, 1<<40, func(t *testing.T, p *pair) {
-		shared := p.servers[1].Bucket
-		stuck := &stuck{Bucket: shared}
+		stuck := &stuck{Bucket: p.servers[1].Bucket}
 		p.servers[1].Bucket = stuck
-		conn, err := p.net.Dial(t.Context(), "a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		copying, over := p.servers[1].NewCopying("b"), make(chan error, 1)
-		go func() { over <- copying.From(t.Context(), conn) }()
-		c, err := p.task("a", "j")
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = errors.Join(c.Save(t.Context(), ps.SaveOptions{Codec: "angel", Path: "model", Lossy: true}), c.Load(t.Context(), ps.LoadOptions{Path: "model"}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		copying := p.servers[1].NewCopying("b")
+		conn, over := p.follow(copying, "a")
+		c := p.loaded()
 		time.Sleep(time.Minute)
 		_ = conn.Close()
 		<-over
@@ -137,28 +124,15 @@ func TestCopyPanics(t *testing.T) {
 	pairOf(t, 1<<40, func(t *testing.T, p *pair) {
 		bucket := &mistaken{Bucket: p.servers[1].Bucket}
 		p.servers[1].Bucket = bucket
-		conn, err := p.net.Dial(t.Context(), "a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		copying, over := p.servers[1].NewCopying("b"), make(chan error, 2)
-		c, err := p.task("a", "j")
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = errors.Join(c.Save(t.Context(), ps.SaveOptions{Codec: "angel", Path: "model", Lossy: true}), c.Load(t.Context(), ps.LoadOptions{Path: "model"}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := copying.From(t.Context(), conn); !errors.Is(err, rpc.ErrInternal) {
+		copying := p.servers[1].NewCopying("b")
+		conn, over := p.follow(copying, "a")
+		c := p.loaded()
+		if err := <-over; !errors.Is(err, rpc.ErrInternal) {
 			t.Errorf("a copy ends with %v", err)
 		}
 		_ = conn.Close()
 		time.Sleep(time.Second)
-		if conn, err = p.net.Dial(t.Context(), "a"); err != nil {
-			t.Fatal(err)
-		}
-		go func() { over <- copying.From(t.Context(), conn) }()
+		conn, over = p.follow(copying, "a")
 		time.Sleep(time.Minute)
 		if p.roles[0].names() != 1 || bucket.asked.Load() < 2 {
 			t.Errorf("%d standbys are named, after the bucket was asked %d times", p.roles[0].names(), bucket.asked.Load())

@@ -140,20 +140,18 @@ func (f *checkpointFlags) missing(ctx context.Context, k *checkpointer, err erro
 		return fmt.Errorf("%s: no such file or folder, want a checkpoint or a folder of checkpoints", k.path)
 	}
 	if !slices.Contains(there, name) {
-		return fmt.Errorf("%s: no such file or folder%s", k.path, besides(k.folder))
+		return fmt.Errorf("%s: no such file or folder%s", k.path, besides(k.folder, there))
 	}
 	k.path = path.Join(above, name)
 	return k.one(ctx, k.path)
 }
 
-// besides is the end of an error that says which checkpoints there are beside the path of one that there is not.
-func besides(at string) string {
-	above := path.Dir(at)
-	there := checkpointsIn(above)
+// besides is the end of an error that says which checkpoints there are beside the path of one that there is not; "" if there are none.
+func besides(at string, there []string) string {
 	if len(there) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; checkpoints in %s: %s%s", above, strings.Join(there, ", "), spell.Hint(path.Base(inFull(at)), there))
+	return fmt.Sprintf("; checkpoints in %s: %s%s", path.Dir(at), strings.Join(there, ", "), spell.Hint(path.Base(inFull(at)), there))
 }
 
 // checkpointsIn are the names of those right in a folder.

@@ -89,13 +89,14 @@ func (f *checkpointFlags) verifyAll(ctx context.Context, k *checkpointer) error 
 			return err
 		}
 	}
-	if bad > 0 && bad < len(all) && !k.single {
-		return fmt.Errorf("%d of %s did not pass; a training goes on from the last of the others", bad, number.Of(len(all), "checkpoint"))
+	if bad == 0 {
+		return nil
 	}
-	if bad > 0 {
-		return fmt.Errorf("%d of %s did not pass", bad, number.Of(len(all), "checkpoint"))
+	next := ""
+	if bad < len(all) && !k.single {
+		next = "; a training goes on from the last of the others"
 	}
-	return nil
+	return fmt.Errorf("%d of %s did not pass%s", bad, number.Of(len(all), "checkpoint"), next)
 }
 
 // verifyOne verifies a checkpoint, and the heads of those that it is based on.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -185,16 +186,17 @@ func (p *plan) statesHere(ctx context.Context, model string) error {
 			}
 		}
 	}
-	for _, path := range []string{p.resume, p.loadState} {
-		if path == "" || path == resumeNever || path == p.resume && later {
+	for _, from := range []string{p.resume, p.loadState} {
+		if from == "" || from == resumeNever || from == p.resume && later {
 			continue
 		}
-		found, err := there(path)
+		found, err := there(from)
 		if err == nil && !found {
-			found, err = there(inFull(inBucket(path)))
+			found, err = there(inFull(inBucket(from)))
 		}
 		if err != nil || !found {
-			return fmt.Errorf("%s: no checkpoint there%s", path, cmp.Or(errText(err), besides(inBucket(path))))
+			at := inBucket(from)
+			return fmt.Errorf("%s: no checkpoint there%s", from, cmp.Or(errText(err), besides(at, checkpointsIn(path.Dir(at)))))
 		}
 	}
 	return nil

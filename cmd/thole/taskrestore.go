@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"thole.example/internal/number"
-	"thole.example/internal/spell"
 	"thole.example/ps"
 	"thole.example/rpc"
 	"thole.example/state"
@@ -79,11 +78,7 @@ func (s *taskCheckpoints) named(ctx context.Context, at string) (*state.Entry, e
 			return e, nil
 		}
 	}
-	if all := names(all); len(all) > 0 {
-		return nil, fmt.Errorf("--resume %s: no checkpoint there; checkpoints in %s: %s%s", s.p.resume, path.Dir(s.p.resume),
-			strings.Join(all, ", "), spell.Hint(name, all))
-	}
-	return nil, fmt.Errorf("--resume %s: no checkpoint there", s.p.resume)
+	return nil, fmt.Errorf("--resume %s: no checkpoint there%s", s.p.resume, besides(s.p.resume, names(all)))
 }
 
 // begins gives the training an identity: that of an attempt of it which ended before its first checkpoint, if that has kept the state of
