@@ -26,6 +26,9 @@ func (s *taskCheckpoints) bringBack(ctx context.Context) (bool, error) {
 			return false, err
 		}
 		same, err := s.last(ctx, p.checkpoint, all)
+		if same && p.resumes() && p.attempt <= 1 {
+			s.say("--resume %s is not needed: %s has later checkpoints of this training", p.resume, p.checkpoint)
+		}
 		if same || err != nil {
 			return same, err
 		}
