@@ -143,6 +143,9 @@ func TestSimulated(t *testing.T) {
 			program: []simEvent{{after: 900 * time.Millisecond, what: simKillServer}}},
 		"a best epoch of the attempt before": {servers: 1, workers: 1, tasks: 1, every: 100, network: 3, program: []simEvent{
 			{after: 900 * time.Millisecond, what: simKillServer}, {after: 600 * time.Millisecond, what: simKillWorker}}},
+		"all of a later attempt": {servers: 1, workers: 1, tasks: 2, every: 10, network: 3, program: []simEvent{
+			{after: 900 * time.Millisecond, what: simKillServer}, {when: "save", what: simKillServer, lasts: time.Second},
+			{what: simKillWorker, lasts: time.Second}}},
 		"a server while the model is saved": {servers: 2, workers: 3, tasks: 3, every: 5,
 			program: []simEvent{{when: "save", what: simKillServer}}},
 		"cut off while the model is saved": {servers: 2, workers: 3, tasks: 3, every: 5,

@@ -26,7 +26,7 @@ func (s *taskCheckpoints) bringBack(ctx context.Context) (bool, error) {
 			return false, err
 		}
 		same, err := s.last(ctx, p.checkpoint, all)
-		if same && p.resumes() && p.attempt <= 1 {
+		if same && p.resumes() && p.attempt <= p.first {
 			s.say("--resume %s is not needed: %s has later checkpoints of this training", p.resume, p.checkpoint)
 		}
 		if same || err != nil {
@@ -97,7 +97,16 @@ func (s *taskCheckpoints) begins(ctx context.Context) error {
 			s.moment.Run = e.Head.Moment.Run
 		}
 	}
-	return err
+	return errors.Join(err, s.outnumbered())
+}
+
+// outnumbered is the error of a task that has joined in an attempt before the last one that wrote checkpoints of this training, which it
+// could not replace: all of the job was started again, and its servers do not know how often it had been.
+func (s *taskCheckpoints) outnumbered() error {
+	if last := s.lasts[s.moment.Run]; last > s.moment.Attempt {
+		return &unfit{last + 1}
+	}
+	return nil
 }
 
 // goOnWith goes on with the checkpoints of a task that went away, in whose place this one is.
@@ -155,9 +164,16 @@ func (s *taskCheckpoints) listAll(ctx context.Context, folder string, by lookup)
 		}
 	}
 	s.names = nil
+	if s.lasts == nil {
+		s.lasts = map[string]int{}
+	}
 	for _, e := range all {
-		if e.Err == nil && e.Ours() {
-			s.names = append(s.names, e.Name)
+		if e.Err != nil || !e.Ours() {
+			continue
+		}
+		s.names = append(s.names, e.Name)
+		if run := e.Head.Moment.Run; folder == s.folder() {
+			s.lasts[run] = max(s.lasts[run], e.Head.Moment.Attempt)
 		}
 	}
 	return all, nil
@@ -238,6 +254,10 @@ var errDamaged = errors.New("another one is taken")
 func (s *taskCheckpoints) restore(ctx context.Context, folder string, e state.Entry) error {
 	p := s.p
 	name := path.Join(folder, e.Name)
+	s.moment.Run = e.Head.Moment.Run
+	if err := s.outnumbered(); err != nil {
+		return err
+	}
 	if err := p.asBefore(name, e.Head.Plan, s.say); err != nil {
 		return err
 	}
@@ -256,7 +276,7 @@ func (s *taskCheckpoints) restore(ctx context.Context, folder string, e state.En
 	}
 	at := e.Head.Moment
 	p.resumed = true
-	s.moment.Run, s.step = at.Run, placeOf(&at).Made()
+	s.step = placeOf(&at).Made()
 	s.say("goes on from %s, of epoch %d, step %d of %d", name, at.Epoch, at.Step, at.Steps)
 	return nil
 }
