@@ -13,6 +13,7 @@ import (
 type LaterAttempt struct {
 	Job     string
 	Attempt int
+	Without bool // the others have gone on without the task: the attempt begins when this one has ended
 }
 
 // Error implements error.
@@ -55,7 +56,7 @@ func Recoverable(err error) bool {
 // telling them, and nobody can go on there.
 func (c *Client) goOnAt(clock int) error {
 	if c.goesOn && clock != c.clock {
-		return &LaterAttempt{c.o.Job, c.o.Attempt + 1}
+		return &LaterAttempt{Job: c.o.Job, Attempt: c.o.Attempt + 1}
 	}
 	c.goesOn, c.clock = true, clock
 	return nil

@@ -9,7 +9,7 @@ import (
 )
 
 // join says to every server that the task is there: to the first one alone at first, so that of two that claim the same
-// task one goes through.
+// task one goes through, and that one alone has it wait where the others have gone on without it.
 func (c *Client) join(ctx context.Context) error {
 	c.watch.begin("join", nil)
 	defer c.watch.end()
@@ -35,7 +35,7 @@ func (c *Client) join(ctx context.Context) error {
 	}
 	for _, l := range c.links {
 		if c.goesOn && l.seq == 0 { // one server has not heard of the other client, or was started anew
-			return &LaterAttempt{c.o.Job, c.o.Attempt + 1}
+			return &LaterAttempt{Job: c.o.Job, Attempt: c.o.Attempt + 1}
 		}
 	}
 	return nil

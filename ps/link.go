@@ -348,7 +348,7 @@ func (l *link) joining() (*rpc.Request, error) {
 	return control(rpc.OpJoin, rpc.Join{
 		Job: o.Job, Task: o.Task, Tasks: o.Tasks, Bound: o.Bound, Plan: o.agreed(), Worker: o.Worker, Mine: o.Mine,
 		Client: l.c.id, Epoch: l.epoch, First: !l.joined, Grace: int64(max(o.Retry, o.Grace)),
-		Optional: o.Optional, Attempt: o.Attempt, Replace: o.Replace, Role: l.role,
+		Optional: o.Optional, Attempt: o.Attempt, Replace: o.Replace, Role: l.role, Elsewhere: l.index > 0,
 	})
 }
 
@@ -372,7 +372,7 @@ func (l *link) welcome(r *rpc.Response) error {
 	case joined.Ended:
 		return &Ended{l.c.o.Job}
 	case to > l.c.o.Attempt && l.c.o.Attempt > 0:
-		return &LaterAttempt{l.c.o.Job, to}
+		return &LaterAttempt{l.c.o.Job, to, joined.Without}
 	case to != 0:
 		return l.lie("the task has to join in attempt %d, and did in attempt %d: want a later one", to, l.c.o.Attempt)
 	}

@@ -27,6 +27,7 @@ package ps
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -124,7 +125,12 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.join(ctx); err != nil {
+	err = c.join(ctx)
+	if later, is := errors.AsType[*LaterAttempt](err); is && later.Without {
+		c.close(&rpc.Quit{Reason: "the others have gone on without it on another server", Without: true})
+		return nil, err
+	}
+	if err != nil {
 		c.Close()
 		return nil, err
 	}

@@ -26,6 +26,8 @@ type Join struct {
 	// Attempt counts how often a job that goes on from checkpoints has begun, from 1 on: a task of a later one ends those before. 0:
 	// the job has one attempt.
 	Attempt int `json:"attempt,omitempty"`
+	// Elsewhere says that the first server has taken the task already: if the others have gone on without it here it does not wait.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 	// Role is the epoch of the role that the server has to have (package coord): under another one it is not the server that the task looks
 	// for. 0: any, or none.
 	Role uint64 `json:"role,omitempty"`
@@ -38,6 +40,9 @@ type Joined struct {
 	// Attempt is above that of the Join if the task has not joined, and has to come with this one: a later attempt has begun, or has to,
 	// because who was this task has gone.
 	Attempt int `json:"attempt,omitempty"`
+	// Without says, with Attempt, that the others have gone on without the task, which another server has taken: it has to give its place
+	// there up so that they do there, too (Quit.Without), and to wait for that attempt.
+	Without bool `json:"without,omitempty"`
 	// Ended says that the task has not joined, and need not: the others had gone on without it, and the job has ended.
 	Ended bool `json:"ended,omitempty"`
 }
@@ -66,6 +71,8 @@ type FollowedMatrix struct {
 type Quit struct {
 	Reason string `json:"reason"`          // for the other tasks
 	Final  bool   `json:"final,omitempty"` // the task's own work has failed: another attempt is of no use
+	// Without says that the others have gone on without the task on another server: they do so here if it is optional.
+	Without bool `json:"without,omitempty"`
 }
 
 // ReasonLimit is how many bytes of a reason they are told at most.

@@ -83,5 +83,5 @@ func (j *job) overAlready(e ssp.Ended[*request]) {
 // comeLater answers a Join whose task has to come in another attempt.
 func (j *job) comeLater(e ssp.Later[*request]) {
 	e.Req.end(false)
-	j.answerJSON(e.Req, rpc.Joined{Attempt: e.Attempt})
+	j.answerJSON(e.Req, rpc.Joined{Attempt: e.Attempt, Without: e.Without})
 }

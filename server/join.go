@@ -178,7 +178,7 @@ func (w arrival) do() {
 	step{j, ssp.Join[*request]{
 		Req: w.q, Conn: w.m.conn, Task: a.Task, Name: w.x.From.Name, Tasks: a.Tasks, Bound: a.Bound, Plan: a.Plan, Worker: a.Worker,
 		Mine: a.Mine, Client: a.Client, Epoch: a.Epoch, First: a.First, Grace: time.Duration(a.Grace), Optional: a.Optional, Replace: a.Replace,
-		Attempt: a.Attempt,
+		Attempt: a.Attempt, Elsewhere: a.Elsewhere,
 	}, w.q}.do()
 	if !w.m.joined.Load() {
 		w.m.end()
@@ -236,7 +236,7 @@ func (s *Server) quit(m *member, x *rpc.Exchange) {
 	}
 	q := &request{x: x, durable: true}
 	q.ready = m.ended(q)
-	m.job.post(ssp.Quit[*request]{Req: q, Conn: m.conn, Reason: a.Reason, Final: a.Final}, q)
+	m.job.post(ssp.Quit[*request]{Req: q, Conn: m.conn, Reason: a.Reason, Final: a.Final, Without: a.Without}, q)
 }
 
 // ended is what to do when the core has let the task go.

@@ -1,9 +1,11 @@
 package server_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"thole.example/blob"
@@ -89,4 +91,53 @@ func TestWithout(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWithoutOnOne: of two servers the second one has given a task up, and the first takes it, as one that was started again with its log
+// may: the task hears so, gives up its place there, and waits for the next attempt. The other one goes on without it on both.
+func TestWithoutOnOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, "mem", 2, &blob.Mem{}, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		dial := func(task, attempt int, retry time.Duration, servers ...string) (*ps.Client, error) {
+			return ps.Dial(ctx, ps.Options{Network: f.net, Servers: servers, Job: "j", Task: task, Tasks: 2, Attempt: attempt,
+				Worker: fmt.Sprint(task), Optional: task > 0, Retry: retry})
+		}
+		a, err := dial(0, 1, time.Minute, f.servers...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		one, err := dial(1, 1, 0, f.servers[1]) // it will not be waited for
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(one.Close(), a.Clock(ctx, 0, 0), a.SyncClock(ctx)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // until the server has heard that the connection has ended
+		_, err = dial(1, 1, time.Minute, f.servers...)
+		toldLater(t, err, 2)
+		if later, is := errors.AsType[*ps.LaterAttempt](err); !is || !later.Without {
+			t.Errorf("%v, want that the others have gone on without it", err)
+		}
+		if err := a.Barrier(ctx); err != nil {
+			t.Errorf("%v, want that nobody waits for it", err)
+		}
+		back := make(chan error, 1)
+		go func() {
+			_, err := dial(1, 2, time.Minute, f.servers...)
+			back <- err
+		}()
+		for now, err := a.Attendance(ctx); now.Waiting == 0 && err == nil; {
+			now, err = a.Attendance(ctx)
+		}
+		if err := a.Leave(ctx); err != nil {
+			t.Error(err)
+		}
+		if _, is := errors.AsType[*ps.Ended](<-back); !is {
+			t.Error("it is not told that the job has ended")
+		}
+	})
 }

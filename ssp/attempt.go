@@ -17,6 +17,8 @@ import (
 //	                        else it went away, or has left       tells that the next has to begin (Later)
 //	the same or later       the task was given up or has left,   has the Join wait for the end of the attempt
 //	                        and the others go on (Join.Optional)
+//	the same                so, and another server has taken     tells that they do (Later.Without)
+//	                        the task (Join.Elsewhere)
 //	the same or earlier     the job has failed                   tells that the next has to begin (Later)
 //	later                                                        ends, and the Join begins a new one (Anew)
 //	any                     a task has given up for good         refuses it
@@ -59,7 +61,8 @@ type late[R any] struct {
 	attempt int
 }
 
-// comesLate has a Join wait that is of such a task, as long as somebody goes on. A later one of the task takes the place of one that waits.
+// comesLate has a Join wait that is of such a task, as long as somebody goes on, or answers it. A later one of the task takes the place of
+// one that waits.
 func (j *Job[D, R]) comesLate(e *Join[R]) bool {
 	if j.attempt == 0 || e.Attempt < j.attempt || j.failed != nil {
 		return false
@@ -71,6 +74,10 @@ func (j *Job[D, R]) comesLate(e *Join[R]) bool {
 		if m := j.members[t]; m == nil || !m.over() || !m.optional {
 			return false
 		}
+	}
+	if e.Elsewhere && e.Attempt == j.attempt {
+		j.do(Later[R]{e.Req, j.attempt + 1, true})
+		return true
 	}
 	j.late = keep(j.late, func(l *late[R]) bool {
 		return !j.dropped(l.req, fmt.Errorf("task %d of job %q has come once more: %w", l.task, j.name, Refused), l.task == e.Task)
@@ -89,7 +96,7 @@ func (j *Job[D, R]) next(err error) {
 		case l.attempt > j.attempt:
 			j.do(Anew[R]{l.req})
 		default:
-			j.do(Later[R]{l.req, j.attempt + 1})
+			j.do(Later[R]{l.req, j.attempt + 1, false})
 		}
 	}
 	j.late = nil

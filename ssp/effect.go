@@ -72,6 +72,7 @@ type Answer[R any] struct {
 type Later[R any] struct {
 	Req     R
 	Attempt int
+	Without bool // the others have gone on without the task, which another server has taken (Join.Elsewhere)
 }
 
 // Ended answers a Join that waited for the end of the attempt, where this was the end of the job: all others have left.

@@ -32,6 +32,9 @@ type Join[R any] struct {
 	// is back then waits for the end of the attempt; and that a task gives up its attempt (Quit) is no going away.
 	Optional bool
 	Attempt  int // of a job that goes on from checkpoints, from 1 on: a first Join of a later one ends those before. 0: it has none
+	// Elsewhere says that another server has taken the task. If the others have gone on without it here it does not wait, or those that have
+	// not there would wait for it: it is told so (Later.Without).
+	Elsewhere bool
 }
 
 // Matrix is what a job knows of a matrix: whose clocks it keeps, and when deltas become visible.
@@ -143,6 +146,8 @@ type Quit[R any] struct {
 	Conn   int64
 	Reason string // for the others; may be ""
 	Final  bool   // its own work has failed: there is no use in another attempt. The others hear Over instead of Aborted
+	// Without says that the others have gone on without the task on another server, and do so here if it is optional.
+	Without bool
 }
 
 // GiveUp gives an optional task up, or one that has not joined, that another job gave up when the same events had come: what a log says of

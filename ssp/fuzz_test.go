@@ -96,7 +96,7 @@ func (d *dice) join(conn int64, task int) ssp.Event {
 	return ssp.Join[int]{Req: d.req(), Conn: conn, Task: task - d.pick(16)/15, Tasks: 3 + d.pick(20)/19, Bound: ssp.Bound(d.pick(20) / 19),
 		Client: []string{fmt.Sprint("c", task), "c0", ""}[d.pick(8)/6], Epoch: d.pick(4), Grace: time.Duration(d.pick(8)) * time.Second,
 		Lease: time.Duration(d.pick(8)/5) * 10 * time.Second, Optional: d.pick(2) == 0, Replace: d.pick(2) == 0, Plan: []string{"a=", "a=1", "a=2"}[d.pick(12)/5],
-		Attempt: []int{0, 0, 1, 2, -1}[d.pick(40)/8]}
+		Attempt: []int{0, 0, 1, 2, -1}[d.pick(40)/8], Elsewhere: d.pick(3) == 0}
 }
 
 func (d *dice) matrices() []ssp.Matrix {
@@ -123,7 +123,7 @@ func (d *dice) end(conn int64) ssp.Event {
 	case 1:
 		return ssp.Abort{Err: ssp.Aborted}
 	case 2, 3, 4:
-		return ssp.Quit[int]{Req: d.req(), Conn: conn, Final: d.pick(2) == 0}
+		return ssp.Quit[int]{Req: d.req(), Conn: conn, Final: d.pick(2) == 0, Without: d.pick(2) == 0}
 	}
 	return ssp.Leave[int]{Req: d.req(), Conn: conn}
 }

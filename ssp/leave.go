@@ -136,7 +136,7 @@ func (j *Job[D, R]) quit(e *Quit[R]) {
 	}
 	j.parted(m, why)
 	j.disconnect(m, why)
-	if j.attempt > 0 { // it comes back with the next
+	if j.attempt > 0 && !e.Without { // it comes back with the next
 		m.optional = false
 	}
 	j.lose(m, why, kind)

@@ -129,7 +129,8 @@ func (s *script) event(verb string, words []string) ssp.Event {
 	case "leave":
 		return ssp.Leave[string]{Req: req, Conn: conn}
 	case "quit":
-		return ssp.Quit[string]{Req: req, Conn: conn, Reason: set["reason"], Final: slices.Contains(words, "final")}
+		return ssp.Quit[string]{Req: req, Conn: conn, Reason: set["reason"], Final: slices.Contains(words, "final"),
+			Without: slices.Contains(words, "without")}
 	case "giveup":
 		return ssp.GiveUp{Task: s.number(set["task"]), Why: set["why"]}
 	case "gone":
@@ -192,6 +193,8 @@ func (s *script) settings(j *ssp.Join[string], words []string) {
 			j.Optional = true
 		case "replace":
 			j.Replace = true
+		case "elsewhere":
+			j.Elsewhere = true
 		default:
 			s.t.Fatalf("no setting of a join is called %q", name)
 		}
@@ -322,7 +325,8 @@ func (s *script) effect(e ssp.Effect) string {
 	case ssp.Answer[string]:
 		return fmt.Sprintf("answer %s: clock %s%s", e.Req, clockText(e.Clock), map[bool]string{true: " (again)"}[e.Again])
 	case ssp.Later[string]:
-		return fmt.Sprintf("answer %s: not joined, come in attempt %d", e.Req, e.Attempt)
+		return fmt.Sprintf("answer %s: not joined, come in attempt %d%s", e.Req, e.Attempt,
+			map[bool]string{true: ", the others have gone on without it"}[e.Without])
 	case ssp.Ended[string]:
 		return fmt.Sprintf("answer %s: the job has ended", e.Req)
 	case ssp.Anew[string]:

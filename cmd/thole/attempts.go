@@ -212,9 +212,11 @@ func (f *failures) sleep(ctx context.Context) error {
 // again says that a process begins another attempt: why, unless others have begun it, or it was said before.
 func (w *watcher) again(why error, attempt int) {
 	text := fmt.Sprintf("%v; goes back to the last checkpoint", why)
-	_, later := errors.AsType[*ps.LaterAttempt](why)
+	later, is := errors.AsType[*ps.LaterAttempt](why)
 	switch {
-	case later:
+	case is && later.Without:
+		text = fmt.Sprintf("the others have gone on without this process; it waits for attempt %d of the job", attempt)
+	case is:
 		text = fmt.Sprintf("attempt %d of the job has begun; goes back to the last checkpoint", attempt)
 	case taken(why):
 		text = fmt.Sprintf("%v; waits for %v whether it has ended", why, takenLimit)
