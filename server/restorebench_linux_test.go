@@ -18,14 +18,16 @@ import (
 	"thole.example/ps"
 )
 
-// BenchmarkRestore writes a checkpoint of a GB, of columns of 16 f32 with the slots of Adagrad or of a dense matrix, to a disk, and
-// restores it, from the disk, on as many servers and on others. In turn with it the same bytes are written to a file by writes of a MiB and a
-// sync, and read. It tells the median of each in MB/s.
+// BenchmarkRestore writes a checkpoint of a GB, of columns of 16 f32 with the slots of Adagrad, which begin as 0 or are drawn, or of a dense
+// matrix, to a disk, and restores it, from the disk, on as many servers and on others. In turn with it the same bytes are written to a file by
+// writes of a MiB and a sync, and read. It tells the median of each in MB/s.
 func BenchmarkRestore(b *testing.B) {
 	const columns, width = 7 << 20, 16
 	for name, m := range map[string]matrix.Meta{
 		"sparse": {Name: "w", Rows: width, Cols: columns, DType: matrix.F32, Layout: matrix.RowSparse, Rule: "adagrad"},
-		"dense":  {Name: "w", Rows: width, Cols: columns, DType: matrix.F32, Rule: "adagrad"},
+		"drawn": {Name: "w", Rows: width, Cols: columns, DType: matrix.F32, Layout: matrix.RowSparse, Rule: "adagrad",
+			Init: matrix.Init{Kind: "normal", Scale: 0.01, Seed: 7}},
+		"dense": {Name: "w", Rows: width, Cols: columns, DType: matrix.F32, Rule: "adagrad"},
 	} {
 		for _, servers := range []int{1, 2} {
 			b.Run(fmt.Sprintf("%s/%d", name, servers), func(b *testing.B) {
@@ -103,7 +105,7 @@ func timed(ctx context.Context, b *testing.B, dir string, p, other *ps.Client) e
 			{"read", "plain", func() error { return readPlain(plain, chunk) }},
 			{"restore-others", at + "/*", func() error { _, err := other.Restore(ctx, at); return err }},
 		} {
-			if err := errors.Join(forget(filepath.Join(dir, x.cold)), findMemory(3*size)); err != nil {
+			if err := errors.Join(forget(filepath.Join(dir, x.cold)), findMemory(6*size)); err != nil {
 				return err
 			}
 			begin := time.Now()

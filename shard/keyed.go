@@ -174,7 +174,7 @@ func (k *keyed[T]) columns(d *Delta) columns[T] {
 // how many, and the keys and values of the delta. Rows are 0 of columns that are not made.
 func (k *keyed[T]) change(d *Delta, fresh making, f func(w *walk, from, n int, keys []int64, val []T)) error {
 	c := k.columns(d)
-	if fresh == makeAll {
+	if fresh != makeNamed {
 		if err := k.allow(c.keys, true); err != nil {
 			return err
 		}
@@ -209,7 +209,11 @@ func (k *keyed[T]) prepare(rows []uint32) {
 }
 
 func (k *keyed[T]) set(d *Delta) error {
-	return k.change(d, makeAll, func(w *walk, from, n int, _ []int64, val []T) {
+	fresh := makeAll
+	if d.Rows == k.at.Rows {
+		fresh = makeBare
+	}
+	return k.change(d, fresh, func(w *walk, from, n int, _ []int64, val []T) {
 		k.slab.fetch(w.ahead(), from, n)
 		k.slab.scatter(val, w.rows(), from, n)
 	})

@@ -121,7 +121,7 @@ func (k *keyed[T]) admit(w *walk, at int, keys []int64, rows []uint32) (absent i
 		return absent, nil
 	}
 	before := k.index.keys
-	if err := k.insert(s.keys[:n], s.rows[:n], n); err != nil {
+	if err := k.insert(s.keys[:n], s.rows[:n], n, false); err != nil {
 		return absent, err
 	}
 	if k.life != nil {

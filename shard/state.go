@@ -192,12 +192,15 @@ func (k *keyed[T]) restore(rows matrix.Range, keys []int64, values []byte, stamp
 	if err := k.allow(keys, false); err != nil {
 		return err
 	}
-	part := both != k.at.Rows
+	part, fresh := both != k.at.Rows, makeBare
+	if part {
+		fresh = makeAll
+	}
 	if part && stamps != nil {
 		val, stamps = k.level(keys, val, high, stamps)
 	}
 	var w walk
-	for k.begin(&w, keys, makeAll); k.next(&w); {
+	for k.begin(&w, keys, fresh); k.next(&w); {
 		k.slab.need(w.rows(), true)
 		k.keep(w.rows())
 		if part && stamps == nil {

@@ -28,6 +28,7 @@ type making uint8
 const (
 	makeNone making = iota
 	makeAll
+	makeBare  // all, without their initial values: every value of them is going to be set
 	makeNamed // those that a step names and that matrix.Keep admits; the rows of the others stay 0
 )
 
@@ -55,14 +56,14 @@ func (k *keyed[T]) begin(w *walk, keys []int64, fresh making) {
 	k.find(w, 0)
 }
 
-// next goes on to the next block; false at the end, or when columns could not be made (err).
+// next goes on to the next block; false at the end, or at a block with columns that could not be made (err).
 func (k *keyed[T]) next(w *walk) bool {
 	w.at += block
 	if w.at >= len(w.keys) || w.err != nil {
 		return false
 	}
 	k.find(w, w.at+block)
-	return w.err == nil
+	return true
 }
 
 // locate finds where the search for the keys of a block begins.
@@ -83,12 +84,12 @@ func (k *keyed[T]) find(w *walk, at int) {
 	case w.fresh == makeNamed:
 		w.missing[b], w.err = k.admit(w, at, keys, rows)
 	default:
-		w.err = k.insert(keys, rows, w.missing[b])
+		w.err = k.insert(keys, rows, w.missing[b], w.fresh == makeBare)
 	}
 }
 
-// insert makes the columns of a block that are not there, with their initial values.
-func (k *keyed[T]) insert(keys []int64, rows []uint32, missing int) error {
+// insert makes the columns of a block that are not there, with their initial values unless they are to be bare.
+func (k *keyed[T]) insert(keys []int64, rows []uint32, missing int, bare bool) error {
 	if err := k.slab.reserve(missing); err != nil {
 		return err
 	}
@@ -121,6 +122,7 @@ func (k *keyed[T]) insert(keys []int64, rows []uint32, missing int) error {
 		k.index.set(line, at, slot{uint64(key), row, k.age.now()})
 		k.index.keys++
 		switch {
+		case bare:
 		case k.init != nil:
 			val := k.slab.open(row)
 			k.initial(key, k.at.Rows.Lo, val[:k.rows])
