@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -36,8 +37,8 @@ func (c *claiming) flags(f *pflag.FlagSet) {
 		"renewed each third of it")
 }
 
-// noRole is the number of no server.
-const noRole = -1
+// noRole is a role that nobody would ask for.
+const noRole = math.MinInt
 
 // check checks what the user said, before anything is done.
 func (c *claiming) check(listen string) error {

@@ -68,15 +68,38 @@ func (s *taskCheckpoints) hear(ctx context.Context, at train.Place) (busy bool, 
 	return true, s.handOver(ctx, at)
 }
 
-// copyRounds is how many checkpoints are written before the one with which a job moves: the second has what changed while the first was
-// written, and the third, for which all stop, what changed while the second was.
-const copyRounds = 2
+// What is written before the checkpoint with which a job moves, for which all stop.
+const (
+	copyMost  = 6       // checkpoints at most
+	copySmall = 1 << 20 // bytes of one after which the next need not be smaller
+)
+
+// copiedEnough reports whether the next checkpoint is to be that with which the job moves, after those that were written since the order.
+// An increment has what changed while the one before was written, so there are more of them as long as they become smaller. whole
+// says that the next is no increment: it has to be if that is because most of the values change meanwhile.
+func copiedEnough(copies []state.Entry, whole bool) bool {
+	n := len(copies)
+	if n < 2 {
+		return false
+	}
+	before, last := copies[n-2].Bytes, copies[n-1].Bytes
+	switch {
+	case n >= copyMost:
+		return true
+	case copies[n-1].Head.Whole():
+		return false
+	case whole:
+		return copies[n-2].Head.Whole()
+	}
+	return last <= copySmall || last > before/4*3
+}
 
 // copied has checkpoints written that the last one before the move can be an increment of.
 func (s *taskCheckpoints) copied(ctx context.Context, at train.Place) (bool, error) {
 	whole, _ := state.Next(s.kept, s.moment.Run)
+	n := s.p.written - s.move.before
 	switch {
-	case s.p.written >= s.move.before+copyRounds && !whole:
+	case n <= len(s.kept) && copiedEnough(s.kept[len(s.kept)-n:], whole):
 		return true, nil
 	case s.failed:
 		return false, s.stay(ctx, fmt.Errorf("the checkpoint %s could not be written", s.to))
