@@ -209,11 +209,7 @@ func (k *keyed[T]) prepare(rows []uint32) {
 }
 
 func (k *keyed[T]) set(d *Delta) error {
-	fresh := makeAll
-	if d.Rows == k.at.Rows {
-		fresh = makeBare
-	}
-	return k.change(d, fresh, func(w *walk, from, n int, _ []int64, val []T) {
+	return k.change(d, k.toSet(d.Rows), func(w *walk, from, n int, _ []int64, val []T) {
 		k.slab.fetch(w.ahead(), from, n)
 		k.slab.scatter(val, w.rows(), from, n)
 	})

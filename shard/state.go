@@ -192,15 +192,12 @@ func (k *keyed[T]) restore(rows matrix.Range, keys []int64, values []byte, stamp
 	if err := k.allow(keys, false); err != nil {
 		return err
 	}
-	part, fresh := both != k.at.Rows, makeBare
-	if part {
-		fresh = makeAll
-	}
+	part := both != k.at.Rows
 	if part && stamps != nil {
 		val, stamps = k.level(keys, val, high, stamps)
 	}
 	var w walk
-	for k.begin(&w, keys, fresh); k.next(&w); {
+	for k.begin(&w, keys, k.toSet(rows)); k.next(&w); {
 		k.slab.need(w.rows(), true)
 		k.keep(w.rows())
 		if part && stamps == nil {

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"thole.example/kernel"
+	"thole.example/matrix"
 )
 
 // block is how many keys are worked on at a time: enough for the fetches of a block to overlap, few enough for what was
@@ -31,6 +32,14 @@ const (
 	makeBare  // all, without their initial values: every value of them is going to be set
 	makeNamed // those that a step names and that matrix.Keep admits; the rows of the others stay 0
 )
+
+// toSet is what becomes of columns that are not there when values of these rows are set.
+func (k *keyed[T]) toSet(rows matrix.Range) making {
+	if rows.Contains(k.at.Rows) {
+		return makeBare
+	}
+	return makeAll
+}
 
 // part is the keys of the block that begins at one of them.
 func (w *walk) part(at int) []int64 {

@@ -76,7 +76,7 @@ func (j *Job[D, R]) comesLate(e *Join[R]) bool {
 		}
 	}
 	if e.Elsewhere && e.Attempt == j.attempt {
-		j.do(Later[R]{e.Req, j.attempt + 1, true})
+		j.do(Later[R]{Req: e.Req, Attempt: j.attempt + 1, Without: true})
 		return true
 	}
 	j.late = keep(j.late, func(l *late[R]) bool {
@@ -96,7 +96,7 @@ func (j *Job[D, R]) next(err error) {
 		case l.attempt > j.attempt:
 			j.do(Anew[R]{l.req})
 		default:
-			j.do(Later[R]{l.req, j.attempt + 1, false})
+			j.do(Later[R]{Req: l.req, Attempt: j.attempt + 1})
 		}
 	}
 	j.late = nil

@@ -73,7 +73,7 @@ func (j *Job[D, R]) join(e *Join[R]) {
 			j.supersede(e)
 			return
 		case to != e.Attempt:
-			j.do(Later[R]{e.Req, to, false})
+			j.do(Later[R]{Req: e.Req, Attempt: to})
 			return
 		default:
 			if m := j.members[e.Task]; m != nil && replaceable(e, m) {

@@ -28,7 +28,7 @@ type taskCheckpoints struct {
 	moment state.Moment      // of this attempt
 	kept   []state.Entry     // that this attempt wrote, the oldest first: later ones may be based on them
 	names  []string          // of all of trainings in the folder that was listed last
-	lasts  map[string]int    // the last attempt of each training that wrote in folder, by its identity
+	lasts  map[string]int    // the last attempt of each training that wrote in its own folder, by identity
 	going  *ps.Checkpointing // nil: none is being written
 	to     string            // the path of that,
 	base   string            // and the identity of what it is based on
