@@ -27,6 +27,29 @@ func settingsOf(summary string) map[string]string {
 	return all
 }
 
+// sizeWord is how a summary has an algo.Size, whose numbers are 0 where the algorithm has its own.
+var sizeWord = regexp.MustCompile(`^\{(\S+) (\S+) \[(.*)\] (\S+) (\S+) (\S+) (\S+)\}$`)
+
+// sizeNames are the flags that give these numbers, and names of those that the examples give.
+var sizeNames = []string{"fields-embedded", "factors", "hidden", "classes-told", "cross-layers", "rank", "dropout"}
+
+// sized has the numbers of a size among the settings in its place: their names are what a user can set.
+func sized(settings map[string]string) map[string]string {
+	numbers := sizeWord.FindStringSubmatch(settings["size"])
+	if numbers == nil {
+		return settings
+	}
+	delete(settings, "size")
+	for i, name := range sizeNames {
+		value := strings.ReplaceAll(numbers[1+i], " ", ",")
+		if value == "" || value == "0" {
+			value = "default"
+		}
+		settings[name] = value
+	}
+	return settings
+}
+
 // mayDiffer are the settings that a training which is resumed may have otherwise than before: where things lie, and when it ends.
 var mayDiffer = []string{"epochs", "tolerance", "early-stop", "model", "state", "give-up"}
 
@@ -35,7 +58,7 @@ const differencesShown = 3
 
 // asBefore refuses to go on from a checkpoint with other settings than those of the training that wrote it, as far as it says them.
 func (p *plan) asBefore(path, before string, say func(format string, args ...any)) error {
-	was, is := settingsOf(before), settingsOf(p.summary())
+	was, is := sized(settingsOf(before)), sized(settingsOf(p.summary()))
 	var of, here []string
 	for _, name := range slices.Sorted(maps.Keys(was)) {
 		if name == "load" && is[name] == "" { // the checkpoint has what came of that
