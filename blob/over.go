@@ -9,9 +9,18 @@ import (
 	"strings"
 )
 
+// Replacer is a Bucket that compares what a new object replaces by itself, without another object and a Publish.
+type Replacer interface {
+	// CreateOver is what the function of that name does.
+	CreateOver(ctx context.Context, name string, over State) (Writer, error)
+}
+
 // CreateOver begins a new object that takes the name only if what lies there then is what over says; else Commit fails with
 // ErrChanged.
 func CreateOver(ctx context.Context, b Bucket, name string, over State) (Writer, error) {
+	if r, can := b.(Replacer); can {
+		return r.CreateOver(ctx, name, over)
+	}
 	dir, base := path.Split(name)
 	tmp := dir + tmpMark + base + "." + rand.Text()
 	w := &overWriter{ctx: context.WithoutCancel(ctx), bucket: b, tmp: tmp, name: name, over: over}
