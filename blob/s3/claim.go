@@ -87,7 +87,7 @@ func (b *Bucket) keep(ctx context.Context, key, etag string, text func(n int) st
 		if etag == "" {
 			return
 		}
-		ctx, done := context.WithTimeout(context.Background(), b.opts.Backoff)
+		ctx, done := context.WithTimeout(context.Background(), b.opts.Timeout)
 		defer done()
 		_ = b.delete(ctx, key, etag) // or it grows old
 	})

@@ -11,6 +11,7 @@ import (
 
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"thole.example/blob"
 )
@@ -94,6 +95,10 @@ func said(err error) string {
 	if errors.As(err, &api) {
 		return strings.TrimSuffix(api.ErrorCode()+": "+api.ErrorMessage(), ": ")
 	}
+	var sent *smithyhttp.RequestSendError
+	if errors.As(err, &sent) {
+		return sent.Err.Error()
+	}
 	var op *smithy.OperationError
 	if errors.As(err, &op) {
 		return op.Err.Error()
@@ -108,7 +113,8 @@ func (b *Bucket) fails(op, name string, err error) error {
 		return err
 	}
 	e := &Error{Op: op, Object: b.url(name), Err: err}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	var sent *smithyhttp.RequestSendError // also of a connection that does not move, which is a deadline of its own
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &sent) {
 		return e
 	}
 	var code string
@@ -118,8 +124,8 @@ func (b *Bucket) fails(op, name string, err error) error {
 	}
 	var answer *awshttp.ResponseError
 	status := ""
-	if errors.As(err, &answer) && answer.Response != nil {
-		status = fmt.Sprint(answer.HTTPStatusCode())
+	if errors.As(err, &answer) && answered(err) != 0 {
+		status = fmt.Sprint(answered(err))
 	}
 	for _, look := range []string{code, status} {
 		for _, k := range kinds {
@@ -131,7 +137,7 @@ func (b *Bucket) fails(op, name string, err error) error {
 	if e.Kind == ErrRegion && answer.HTTPResponse().Header.Get("X-Amz-Bucket-Region") != "" {
 		e.Advice = "it is in " + answer.HTTPResponse().Header.Get("X-Amz-Bucket-Region") + ": " + e.Advice
 	}
-	if e.Kind == nil && status == "" {
+	if e.Kind == nil {
 		e.Kind, e.Advice = unheard(err)
 	}
 	return e
@@ -140,11 +146,12 @@ func (b *Bucket) fails(op, name string, err error) error {
 // unheard says why a request got no answer.
 func unheard(err error) (kind error, advice string) {
 	var network net.Error
+	var sent *smithyhttp.RequestSendError
 	switch text := err.Error(); {
 	case strings.Contains(text, "get credentials") || strings.Contains(text, "refresh cached credentials") ||
 		strings.Contains(text, "get identity"):
 		return ErrCredentials, "none were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
-	case errors.As(err, &network) || cut(err):
+	case errors.As(err, &network) || errors.As(err, &sent) || cut(err):
 		return ErrUnreachable, "check the endpoint and the network"
 	}
 	return nil, ""

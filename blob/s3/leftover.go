@@ -103,7 +103,8 @@ func (b *Bucket) leftovers(ctx context.Context, name string) (all []left, err er
 		switch age := now.Sub(l.modified); {
 		case strings.HasSuffix(l.key, "/"):
 			trees = append(trees, strings.TrimSuffix(l.key, "/"))
-		case note && tree == b.key(name) && age < b.opts.Stale, !note && age < limit[l.key == prefix+"claim"]:
+		case note && (age < b.opts.Stale || tree != b.key(name) && !strings.HasPrefix(tree, prefix)):
+		case !note && age < limit[l.key == prefix+"claim"]:
 		default:
 			all = append(all, left{name: b.name(l.key)})
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -39,21 +40,27 @@ type entry struct {
 const (
 	noteKind  = "publish.1"
 	noteEnd   = "publish"
-	noteLimit = 64 << 20 // bytes: some 500,000 names
+	sourceEnd = ".publishing" // of the note beside a temporary tree
+	noteLimit = 64 << 20      // bytes: some 500,000 names
 )
 
-// noteKey is where the note of a tree lies.
-func noteKey(tree string) string { return beside(tree, noteEnd) }
+// noteKey is where the note of a tree lies: beside it, as what Sweep finds by the name that the tree has or is to get.
+func noteKey(tree string) string {
+	if strings.HasPrefix(path.Base(tree), tmpMark) {
+		return tree + sourceEnd
+	}
+	return beside(tree, noteEnd)
+}
 
 // noted is the tree that a key is the note of.
 func noted(key string) (tree string, is bool) {
-	dir, base := "", key
-	if i := strings.LastIndexByte(key, '/'); i >= 0 {
-		dir, base = key[:i+1], key[i+1:]
+	dir, base := path.Split(key)
+	name, front := strings.CutPrefix(base, tmpMark)
+	if source, end := strings.CutSuffix(base, sourceEnd); end && strings.HasPrefix(source, tmpMark) {
+		return dir + source, source != tmpMark
 	}
-	base, front := strings.CutPrefix(base, tmpMark)
-	base, end := strings.CutSuffix(base, "."+noteEnd)
-	return dir + base, front && end && base != ""
+	name, end := strings.CutSuffix(name, "."+noteEnd)
+	return dir + name, front && end && name != ""
 }
 
 // at is the key of an object of a tree.

@@ -43,6 +43,9 @@ func (b *Bucket) Open(ctx context.Context, name string) (blob.Object, error) {
 			return nil, err
 		}
 		o, err := b.openAt(ctx, at)
+		if missing(err) && at.key != at.home { // sources go when all copies are there
+			o, err = b.openAt(ctx, place{name: name, key: at.home, home: at.home, size: -1})
+		}
 		if err == nil {
 			return o, nil
 		}

@@ -284,7 +284,7 @@ func (b *Bucket) acquire(ctx context.Context, n *note) error {
 
 // release takes a note away that has not come to pass. If that fails it will be found to be old.
 func (b *Bucket) release(ctx context.Context, n *note) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.opts.Backoff)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.opts.Timeout)
 	defer cancel()
 	_ = b.delete(ctx, noteKey(n.tree), n.etag)
 }

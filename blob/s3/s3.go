@@ -17,6 +17,7 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/logging"
 
 	"thole.example/blob"
 )
@@ -43,7 +44,10 @@ func New(ctx context.Context, o Options) (*Bucket, error) {
 		return nil, err
 	}
 	base := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { o.transport(t) })
-	load := []func(*config.LoadOptions) error{config.WithHTTPClient(base), config.WithRetryer(func() aws.Retryer { return o.retryer() })}
+	load := []func(*config.LoadOptions) error{
+		config.WithHTTPClient(base), config.WithRetryer(func() aws.Retryer { return o.retryer() }),
+		config.WithLogger(logging.Nop{}), // errors say what is worth saying
+	}
 	if o.Region != "" {
 		load = append(load, config.WithRegion(o.Region))
 	}
@@ -92,6 +96,12 @@ func (o *Options) retryer() aws.Retryer {
 		r.MaxAttempts = o.Attempts
 		r.MaxBackoff = o.Backoff
 		r.RateLimiter = ratelimit.None // attempts bound it; a quota shared by all requests makes one fail for what others met
+		r.Retryables = append(r.Retryables, retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
+			if cut(err) { // also in the middle of an answer
+				return aws.TrueTernary
+			}
+			return aws.UnknownTernary
+		}))
 	})
 }
 

@@ -97,6 +97,12 @@ func (b *Bucket) head(ctx context.Context, key string) (e entry, is bool, err er
 	if missing(err) {
 		return e, false, nil
 	}
+	if status := answered(err); status == 301 || status == 400 || status == 403 { // the answer to a HEAD cannot say why
+		get, gerr := b.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.opts.Bucket, Key: &key, Range: aws.String("bytes=0-0")})
+		if err = cmp.Or(gerr, err); gerr == nil {
+			get.Body.Close()
+		}
+	}
 	if err != nil {
 		return e, false, err
 	}

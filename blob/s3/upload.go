@@ -58,7 +58,7 @@ func (b *Bucket) complete(ctx context.Context, u upload, parts []types.Completed
 
 // abandon removes the parts. What fails to be removed is found by Sweep when it is old.
 func (b *Bucket) abandon(u upload) {
-	ctx, cancel := context.WithTimeout(context.Background(), b.opts.Backoff)
+	ctx, cancel := context.WithTimeout(context.Background(), b.opts.Timeout)
 	defer cancel()
 	_, _ = b.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &b.opts.Bucket, Key: &u.key, UploadId: &u.id})
 }

@@ -68,7 +68,7 @@ type part struct {
 
 // partRange is where a part lies: they grow, so that 10,000 of them hold 5 TiB.
 func partRange(first int64, i int) (from, to int64) {
-	const each = 1000 // parts of one size
+	const each = 900 // parts of one size
 	size := first
 	for ; i >= each && size < maxPart; i -= each {
 		from += each * size
@@ -101,7 +101,6 @@ func (w *writer) Write(p []byte) (int, error) {
 	n, err := w.spool.Write(p)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.changed(w.spool.Written()-int64(n), w.spool.Written())
 	for !w.ended {
 		_, end := partRange(w.bucket.opts.PartSize, len(w.parts))
 		if end > w.spool.Written() {
@@ -117,10 +116,9 @@ func (w *writer) WriteAt(p []byte, off int64) (int, error) {
 	if err := w.live("write"); err != nil {
 		return 0, err
 	}
+	w.changed(off, off+int64(len(p))) // what is being uploaded may be torn,
 	n, err := w.spool.WriteAt(p, off)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.changed(off, off+int64(n))
+	w.changed(off, off+int64(n)) // and what was begun in between may be old
 	return n, err
 }
 
@@ -132,8 +130,10 @@ func (w *writer) ReadAt(p []byte, off int64) (int, error) {
 	return w.spool.ReadAt(p, off)
 }
 
-// changed notes that bytes were written, which parts that were uploaded may not have.
+// changed notes that bytes are written, which parts that were uploaded may not have. What Write writes is behind all of these.
 func (w *writer) changed(from, to int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for i, p := range w.parts {
 		if first, last := partRange(w.bucket.opts.PartSize, i); from < last && to > first {
 			p.changes++
@@ -175,10 +175,13 @@ func (w *writer) sendNow(i int, p *part) error {
 	has := p.changes
 	w.mu.Unlock()
 	done, err := w.bucket.part(w.ctx, u, i, io.NewSectionReader(w.spool, from, to-from), to-from)
-	if err == nil {
-		w.mu.Lock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case err == nil:
 		p.done, p.sent = done, has
-		w.mu.Unlock()
+	case p.changes != has: // its checksum was of other bytes, perhaps; it has to be sent again anyway
+		return nil
 	}
 	return err
 }
