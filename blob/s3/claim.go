@@ -29,12 +29,13 @@ func (b *Bucket) Claim(ctx context.Context, tree, who string) (release func(), e
 	}
 	key := b.key(beside(tree, "claim"))
 	id := rand.Text()
+	who, _, _ = strings.Cut(who[:min(len(who), whoLimit)], "\n")
 	text := func(n int) string { return fmt.Sprintf("%s\n%s %d\n", who, id, n) }
 	on := condition{none: true}
 	for range lookups {
 		etag, err := b.put(ctx, key, strings.NewReader(text(0)), int64(len(text(0))), on)
 		if err == nil {
-			return b.keep(ctx, key, etag, text), nil
+			return b.keep(ctx, key, etag, id, text), nil
 		}
 		if !refused(err) && !missing(err) {
 			return nil, b.fails("claim", tree, err)
@@ -47,7 +48,7 @@ func (b *Bucket) Claim(ctx context.Context, tree, who string) (release func(), e
 		if err != nil {
 			return nil, b.fails("claim", tree, err)
 		}
-		said, _ := io.ReadAll(io.LimitReader(out.Body, whoLimit)) // it is a courtesy
+		said, _ := io.ReadAll(io.LimitReader(out.Body, whoLimit+1)) // it is a courtesy
 		out.Body.Close()
 		if age(out.ResultMetadata, aws.ToTime(out.LastModified)) < b.opts.Lease {
 			name, _, _ := bytes.Cut(said, []byte("\n"))
@@ -58,37 +59,52 @@ func (b *Bucket) Claim(ctx context.Context, tree, who string) (release func(), e
 	return nil, &blob.Claimed{Tree: tree, Who: "somebody, and changes all the time"}
 }
 
-// keep renews an object until release is called, which removes it. It stops when somebody else has it.
-func (b *Bucket) keep(ctx context.Context, key, etag string, text func(n int) string) (release func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+// keep renews an object until release is called, which removes it. It stops when somebody else has it. The text has the id of this one.
+func (b *Bucket) keep(ctx context.Context, key, etag, id string, text func(n int) string) (release func()) {
+	end := make(chan struct{})
 	var all sync.WaitGroup
+	patience := func() (context.Context, context.CancelFunc) {
+		return context.WithTimeout(context.WithoutCancel(ctx), b.opts.Lease/2)
+	}
 	all.Go(func() {
 		beat := time.NewTicker(b.opts.Lease / 6)
 		defer beat.Stop()
-		for n := 1; ; n++ {
+		for n := 1; etag != ""; n++ {
 			select {
-			case <-ctx.Done():
+			case <-end:
 				return
 			case <-beat.C:
 			}
+			ctx, done := patience()
 			next, err := b.put(ctx, key, strings.NewReader(text(n)), int64(len(text(n))), condition{etag: etag})
-			if refused(err) || missing(err) {
-				etag = ""
-				return
-			}
 			if err == nil {
 				etag = next
+			} else if refused(err) || missing(err) { // an earlier one was done after all, or it is another's
+				etag = b.owned(ctx, key, id)
 			}
+			done()
 		}
 	})
 	return sync.OnceFunc(func() {
-		cancel()
+		close(end)
 		all.Wait()
-		if etag == "" {
-			return
-		}
-		ctx, done := context.WithTimeout(context.Background(), b.opts.Timeout)
+		ctx, done := patience()
 		defer done()
-		_ = b.delete(ctx, key, etag) // or it grows old
+		if etag = b.owned(ctx, key, id); etag != "" {
+			_ = b.delete(ctx, key, etag) // or it grows old
+		}
 	})
+}
+
+// owned is the ETag of the object at a key if its text has the id; else "".
+func (b *Bucket) owned(ctx context.Context, key, id string) string {
+	out, err := b.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.opts.Bucket, Key: &key})
+	if err != nil {
+		return ""
+	}
+	defer out.Body.Close()
+	if text, _ := io.ReadAll(io.LimitReader(out.Body, 1<<20)); !bytes.Contains(text, []byte(id)) {
+		return ""
+	}
+	return aws.ToString(out.ETag)
 }

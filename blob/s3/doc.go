@@ -50,7 +50,7 @@
 //
 // # What it costs
 //
-// In requests, for a name with d elements that are not temporary, and a tree of n objects:
+// In requests, for a key with d elements that are not temporary, and a tree of n objects:
 //
 //	Open of at most 1 MiB    d+1, in the time of two
 //	Create and Commit        d-1 HEAD, 1 list, d GET for notes, 1 PUT; above one part 2 more and one for each part

@@ -11,13 +11,16 @@ import (
 	"thole.example/blob"
 )
 
-// notes are those of the trees that a name lies in, the outermost first, and of the name itself; nil where there is none. What lies in a
-// temporary tree has none that a reader would ask for.
-func (b *Bucket) notes(ctx context.Context, name string) ([]*note, error) {
-	trees := slices.DeleteFunc(above(name), temporary)
+// notes are those of the trees that a key lies in, the outermost first, and of the key itself; nil where there is none. For what lies in a
+// temporary tree none are asked for: nobody but its owner reads it.
+func (b *Bucket) notes(ctx context.Context, key string) ([]*note, error) {
+	var trees []string
+	if !temporary(key) {
+		trees = above(key)
+	}
 	found := make([]*note, len(trees))
-	err := each(ctx, len(trees), len(trees), func(ctx context.Context, i int) (err error) {
-		found[i], err = b.note(ctx, b.key(trees[i]))
+	err := each(ctx, max(len(trees), 1), len(trees), func(ctx context.Context, i int) (err error) {
+		found[i], err = b.note(ctx, trees[i])
 		return err
 	})
 	return found, err
@@ -28,7 +31,7 @@ func (b *Bucket) notes(ctx context.Context, name string) ([]*note, error) {
 func (b *Bucket) find(ctx context.Context, name string) (place, error) {
 	key := b.key(name)
 	at := place{name: name, key: key, home: key, size: -1}
-	notes, err := b.notes(ctx, name)
+	notes, err := b.notes(ctx, key)
 	if err != nil {
 		return at, b.fails("open", name, err)
 	}
@@ -69,16 +72,19 @@ func (b *Bucket) List(ctx context.Context, tree string) ([]blob.Info, error) {
 
 // list lists a tree; again says that a publish ended in the middle.
 func (b *Bucket) list(ctx context.Context, tree string) (infos []blob.Info, again bool, err error) {
-	if tree == "" {
-		return b.listKeys(ctx, b.opts.Prefix, "")
+	key := strings.TrimSuffix(b.key(tree), "/")
+	if key == "" {
+		return b.listKeys(ctx, "", "")
 	}
-	key := b.key(tree)
-	notes, err := b.notes(ctx, tree)
+	notes, err := b.notes(ctx, key)
 	if err != nil {
 		return nil, false, err
 	}
 	if n, rel := governing(notes, key); n != nil {
 		return b.visible(n, rel), false, nil
+	}
+	if tree == "" {
+		return b.listKeys(ctx, key, "")
 	}
 	if e, is, err := b.head(ctx, key); err != nil && !hidden(err) {
 		return nil, false, err

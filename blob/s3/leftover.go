@@ -35,7 +35,7 @@ func (b *Bucket) Hold(ctx context.Context, tree string) (release func(), err err
 	if err != nil {
 		return nil, b.fails("hold", tree, err)
 	}
-	return b.keep(ctx, key, etag, text), nil
+	return b.keep(ctx, key, etag, id, text), nil
 }
 
 // left is what a process left behind.

@@ -214,7 +214,7 @@ func (o *object) split(p []byte, off int64) (int, error) {
 
 // fetch fills p by one request, and by others for the rest if the answer breaks off.
 func (o *object) fetch(ctx context.Context, p []byte, off int64) (n int, err error) {
-	for attempt := range o.bucket.opts.Attempts {
+	for attempt := 0; attempt < o.bucket.opts.Attempts; attempt++ {
 		if attempt > 0 {
 			if err := o.bucket.pause(ctx, attempt); err != nil {
 				return n, err
@@ -227,8 +227,8 @@ func (o *object) fetch(ctx context.Context, p []byte, off int64) (n int, err err
 		if err = ferr; answered(err) != 0 || ctx.Err() != nil || errors.Is(err, blob.ErrChanged) {
 			return n, err
 		}
-		if more > 0 && attempt > 0 {
-			continue // it moves
+		if more > 0 {
+			attempt = 0 // it moves
 		}
 	}
 	return n, fmt.Errorf("%d of %d bytes at %d after %d attempts: %w", n, len(p), off, o.bucket.opts.Attempts, err)

@@ -19,12 +19,12 @@ type Options struct {
 	Profile   string // of the shared files; "" is that of the environment
 	PathStyle bool   // the bucket in the path and not in the name of the host; always so with an endpoint
 
-	PartSize    int64         // bytes of the first parts of a large object; 0 is 16 MiB, at least 5 MiB
+	PartSize    int64         // bytes of the first parts of a large object; 0 is 16 MiB; AWS wants 5 MiB or more
 	Concurrency int           // requests at once for one object, or one tree; 0 is 4
 	Memory      int64         // bytes that all objects together may read ahead; 0 is 128 MiB
 	Attempts    int           // of each request; 0 is 10
 	Backoff     time.Duration // longest pause between two attempts; 0 is 10 s
-	Timeout     time.Duration // for how long a connection may not move; 0 is 2 min
+	Timeout     time.Duration // for how long a connection may not move; 0 is 1 min
 	Stale       time.Duration // age at which a publish that was begun is taken for one whose process ended; 0 is 1 min
 	Lease       time.Duration // for how long a claim or hold stands that is not renewed; 0 is 2 min
 	Age         time.Duration // at which unfinished uploads and temporary objects that nobody holds count as left; 0 is a day
@@ -45,8 +45,8 @@ func (o *Options) fill() error {
 		return fmt.Errorf("blob: bucket %q, want the name of one, as in s3://BUCKET/PATH", o.Bucket)
 	case o.Prefix != "" && checkName(o.Prefix) != nil:
 		return fmt.Errorf("blob: s3://%s: %w", o.Bucket, checkName(o.Prefix))
-	case o.PartSize != 0 && (o.PartSize < minPart || o.PartSize > maxPart):
-		return fmt.Errorf("blob: s3://%s: parts of %d bytes, want %d to %d", o.Bucket, o.PartSize, minPart, int64(maxPart))
+	case o.PartSize < 0 || o.PartSize > maxPart:
+		return fmt.Errorf("blob: s3://%s: parts of %d bytes, want at most %d", o.Bucket, o.PartSize, int64(maxPart))
 	case o.Concurrency < 0 || o.Memory < 0 || o.Attempts < 0:
 		return fmt.Errorf("blob: s3://%s: %d requests at once, %d bytes ahead, %d attempts: want none below 0",
 			o.Bucket, o.Concurrency, o.Memory, o.Attempts)
@@ -62,7 +62,7 @@ func (o *Options) fill() error {
 	fallback(&o.Memory, defaultMemory)
 	fallback(&o.Attempts, 10)
 	fallback(&o.Backoff, 10*time.Second)
-	fallback(&o.Timeout, 2*time.Minute)
+	fallback(&o.Timeout, time.Minute)
 	fallback(&o.Stale, time.Minute)
 	fallback(&o.Lease, 2*time.Minute)
 	fallback(&o.Age, 24*time.Hour)
@@ -102,7 +102,9 @@ func settings(o *Options) map[string]func(value string) error {
 			return err
 		},
 		"part-size": func(v string) (err error) {
-			o.PartSize, err = strconv.ParseInt(v, 10, 64)
+			if o.PartSize, err = strconv.ParseInt(v, 10, 64); err == nil && (o.PartSize < minPart || o.PartSize > maxPart) {
+				err = fmt.Errorf("want %d to %d bytes", minPart, int64(maxPart))
+			}
 			return err
 		},
 		"concurrency": func(v string) (err error) {

@@ -139,7 +139,7 @@ func (b *Bucket) source(key string) *string {
 
 // copyParts copies a large object, in parts at once.
 func (b *Bucket) copyParts(ctx context.Context, from, to string, source entry, on condition) error {
-	u, err := b.begin(ctx, to)
+	u, err := b.begin(ctx, to, "") // not all stores tell the checksums of parts that they copy
 	if err != nil {
 		return err
 	}
@@ -291,16 +291,19 @@ func (b *Bucket) release(ctx context.Context, n *note) {
 
 // settle waits until nothing that has come to pass is unfinished at the name or around it, and finishes what is old.
 func (b *Bucket) settle(ctx context.Context, name string) error {
-	for _, t := range slices.DeleteFunc(above(name), temporary) {
-		n, err := b.note(ctx, b.key(t))
-		if err == nil && n != nil && n.Moved {
-			err = b.clear(ctx, n.tree)
-		}
+	for {
+		notes, err := b.notes(ctx, b.key(name))
 		if err != nil {
 			return err
 		}
+		n, _ := governing(notes, "")
+		if n == nil {
+			return nil
+		}
+		if err := b.clear(ctx, n.tree); err != nil {
+			return err
+		}
 	}
-	return nil
 }
 
 // clear waits until the note beside a tree is gone, or is another one. An old one is finished, or removed if it has not come to pass.

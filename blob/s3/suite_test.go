@@ -1,7 +1,10 @@
 package s3_test
 
 import (
+	"bytes"
+	"context"
 	"crypto/rand"
+	"errors"
 	"os"
 	"testing"
 	"time"
@@ -34,7 +37,7 @@ func serve(t *testing.T) *s3test.Server {
 // open is the bucket of a server, with settings for tests that change may change.
 func open(t *testing.T, s *s3test.Server, change func(o *s3.Options)) *s3.Bucket {
 	t.Helper()
-	o := s3.Options{Bucket: s.Bucket, Prefix: "some/where", Backoff: time.Millisecond, PartSize: 5 << 20}
+	o := s3.Options{Bucket: s.Bucket, Prefix: "some/where", Backoff: time.Millisecond, PartSize: 64 << 10}
 	if change != nil {
 		change(&o)
 	}
@@ -46,15 +49,14 @@ func open(t *testing.T, s *s3test.Server, change func(o *s3.Options)) *s3.Bucket
 	return b
 }
 
-// TestSuite runs the suite over the store of this process: a full one, one that knows conditions only of puts, one whose listings have
-// small pages, and one that fails every tenth time.
+// TestSuite runs the suite over the store of this process: a full one, and one that knows conditions only of puts, lists in small pages,
+// and fails every tenth time.
 func TestSuite(t *testing.T) {
 	for name, set := range map[string]func(s *s3test.Server){
-		"full":  func(*s3test.Server) {},
-		"poor":  func(s *s3test.Server) { s.Poor = true },
-		"pages": func(s *s3test.Server) { s.Page = 3 },
-		"faulty": func(s *s3test.Server) {
-			s.Plan(s3test.Random(7, 0.1, s3test.SlowDown, s3test.InternalError, s3test.Cut, s3test.Lost, s3test.Half))
+		"full": func(*s3test.Server) {},
+		"poor": func(s *s3test.Server) {
+			s.Poor, s.Page = true, 3
+			s.Plan(s3test.Random(7, 0.1, faults...))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,12 +76,77 @@ func TestRealStore(t *testing.T) {
 	if name == "" {
 		t.Skip("THOLE_TEST_S3_BUCKET names no bucket to test with")
 	}
-	blobtest.Run(t, blobtest.Kind{Replaces: true, SameBytes: true, Empty: func(t *testing.T) blob.Bucket {
-		b, err := s3.New(t.Context(), s3.Options{Bucket: name, Prefix: "test/" + rand.Text()})
+	t.Run("large", func(t *testing.T) { large(t, real(t, name)) })
+	blobtest.Run(t, blobtest.Kind{Replaces: true, SameBytes: true, Empty: func(t *testing.T) blob.Bucket { return real(t, name) }})
+}
+
+// real is a bucket of its own in the one that the environment names.
+func real(t *testing.T, name string) *s3.Bucket {
+	t.Helper()
+	prefix := "test/" + rand.Text()
+	b, err := s3.New(t.Context(), s3.Options{Bucket: name, Prefix: prefix, PartSize: 5 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		all, err := s3.New(context.Background(), s3.Options{Bucket: name})
+		if err == nil {
+			err = all.Remove(context.Background(), prefix)
+			all.Close()
+		}
 		if err != nil {
+			t.Error(err)
+		}
+		b.Close()
+	})
+	return b
+}
+
+func TestLarge(t *testing.T) { large(t, open(t, serve(t), nil)) }
+
+// large writes, publishes and reads objects of several parts.
+func large(t *testing.T, b *s3.Bucket) {
+	t.Helper()
+	data := noise(12<<20 + 1)
+	for round, over := range []blob.State{blob.Nothing, blob.Anything, "seen", "seen"} {
+		if over == "seen" {
+			var err error
+			if over, err = b.State(t.Context(), "m"); err != nil || over == blob.Nothing {
+				t.Fatal(over, err)
+			}
+		}
+		data[0]++
+		if err := blob.WriteAll(t.Context(), b, "_tmp.m.1", data); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { b.Close() })
-		return b
-	}})
+		if round == 3 { // somebody else is faster
+			if err := blob.WriteOver(t.Context(), b, "m", data, over); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := b.Publish(t.Context(), "_tmp.m.1", "m", over)
+		if errors.Is(err, blob.ErrChanged) != (round == 3) || err != nil && round < 3 {
+			t.Errorf("round %d over %q: %v", round, over, err)
+		}
+		if got, err := blob.ReadAll(t.Context(), b, "m", 1<<30); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("round %d: %d bytes, %v", round, len(got), err)
+		}
+	}
+	if err := b.Remove(t.Context(), "_tmp.m.1"); err != nil {
+		t.Error(err)
+	}
+	if err := blob.WriteOver(t.Context(), b, "m", data, blob.Nothing); !errors.Is(err, blob.ErrChanged) {
+		t.Errorf("%v, want that something is there", err)
+	}
+	for _, name := range []string{"_tmp.n.1/one", "_tmp.n.1/deep/two"} {
+		if err := blob.WriteAll(t.Context(), b, name, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Publish(t.Context(), "_tmp.n.1", "n", blob.Nothing); err != nil {
+		t.Error(err)
+	}
+	if got, err := blob.ReadAll(t.Context(), b, "n/deep/two", 1<<30); err != nil || !bytes.Equal(got, data) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
 }

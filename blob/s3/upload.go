@@ -13,12 +13,12 @@ import (
 // upload is an object that is being made of parts.
 type upload struct{ key, id, mark string }
 
-// begin begins one.
-func (b *Bucket) begin(ctx context.Context, key string) (upload, error) {
+// begin begins one, whose parts come with checksums of that kind; "" is none.
+func (b *Bucket) begin(ctx context.Context, key string, sums types.ChecksumAlgorithm) (upload, error) {
 	u := upload{key: key, mark: rand.Text()}
 	out, err := b.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{
-		Bucket: &b.opts.Bucket, Key: &key, ChecksumAlgorithm: types.ChecksumAlgorithmCrc32c, Metadata: map[string]string{markKey: u.mark},
-	})
+		Bucket: &b.opts.Bucket, Key: &key, ChecksumAlgorithm: sums, Metadata: map[string]string{markKey: u.mark},
+	}, func(o *s3.Options) { o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired })
 	if err == nil {
 		u.id = aws.ToString(out.UploadId)
 	}

@@ -193,7 +193,7 @@ func (w *writer) started() (upload, error) {
 	if w.begun {
 		return w.upload, nil
 	}
-	u, err := w.bucket.begin(w.ctx, w.bucket.key(w.into))
+	u, err := w.bucket.begin(w.ctx, w.bucket.key(w.into), types.ChecksumAlgorithmCrc32c)
 	if err == nil {
 		w.upload, w.begun = u, true
 	}
