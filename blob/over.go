@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Replacer is a Bucket that compares what a new object replaces by itself, without another object and a Publish.
+// Replacer is a Bucket that can hold an object to what it replaces without another name for it meanwhile.
 type Replacer interface {
-	// CreateOver is what the function of that name does.
+	// CreateOver is as the function of this name.
 	CreateOver(ctx context.Context, name string, over State) (Writer, error)
 }
 

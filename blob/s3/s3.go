@@ -79,6 +79,15 @@ func New(ctx context.Context, o Options) (*Bucket, error) {
 	return b, nil
 }
 
+// Open is New for a blob.Store: of what stands behind "s3://" up to the first slash, with settings of the environment.
+func Open(ctx context.Context, authority string) (blob.Bucket, error) {
+	o, err := ParseURL(Scheme + authority)
+	if err != nil {
+		return nil, err
+	}
+	return New(ctx, o)
+}
+
 // defaultRegion is the region of requests when nobody names one.
 const defaultRegion = "us-east-1"
 

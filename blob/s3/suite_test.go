@@ -104,6 +104,28 @@ func real(t *testing.T, name string) *s3.Bucket {
 
 func TestLarge(t *testing.T) { large(t, open(t, serve(t), nil)) }
 
+// TestPaths reaches a bucket by a URL.
+func TestPaths(t *testing.T) {
+	s := serve(t)
+	b := blob.NewPaths(blob.Store{Scheme: "s3", Open: s3.Open})
+	write(t, b, map[string]string{"s3://store/at/m/x": "x"})
+	if got := contents(t, b, "s3://store/at"); got != "m/x=x" {
+		t.Error(got)
+	}
+	if keys := s.Keys(); len(keys) != 1 || keys[0] != "at/m/x" {
+		t.Errorf("%q", keys)
+	}
+	if _, err := b.Open(t.Context(), "s3:///x"); err == nil {
+		t.Error("no bucket: no error")
+	}
+	if err := b.Publish(t.Context(), "s3://store/at/m", "s3://store/at/n", blob.Nothing); err != nil {
+		t.Error(err)
+	}
+	if got := contents(t, b, "s3://store/at"); got != "n/x=x" {
+		t.Error(got)
+	}
+}
+
 // large writes, publishes and reads objects of several parts.
 func large(t *testing.T, b *s3.Bucket) {
 	t.Helper()
