@@ -28,8 +28,9 @@ type startFile struct {
 }
 
 // LoadStarts reads the start scores of examples from files, one after the other: a line for each example, with one number, or as many as
-// there are classes, with blanks or commas between them. Paths and the store are those of LoadWeights. As in files of weights, lines that are blank or a comment
-// count for nothing, and gzip is unpacked. What is no finite number is an *Error, and so is a line of more or fewer than the first.
+// there are classes, with blanks or commas between them. Paths and the store are those of LoadWeights, and as in files of weights, lines
+// that are blank or a comment count for nothing, and gzip is unpacked. What is no finite number is an *Error, and so is a line of more or
+// fewer than the first.
 func LoadStarts(ctx context.Context, store blob.Bucket, paths []string, in io.Reader) (*Starts, error) {
 	s := &Starts{}
 	for _, path := range paths {
