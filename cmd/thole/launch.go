@@ -50,7 +50,7 @@ var launchOnly = []string{"on", "servers", "workers", "tasks", "restarts", "dir"
 	"most-workers"}
 
 func launchCommand(e *env) *cobra.Command {
-	return launchFlags(e, &launch{job: &job{name: "train", paths: e.paths}})
+	return launchFlags(e, &launch{job: &job{name: "train"}})
 }
 
 // launchFlags is the command with flags that say what the launch is.
@@ -74,7 +74,7 @@ checkpoint, and under ASP no update is lost. A new launch begins with new logs.`
   thole launch stop jobs/lr3`,
 		RunE: func(c *cobra.Command, _ []string) error { return l.run(c.Context(), e) },
 	}
-	l.job.flags(c)
+	l.job.flags(e, c)
 	f := c.Flags()
 	f.StringVar(&l.jobFile, "job", "", "file of settings, as thole train --job takes it")
 	f.StringVar(&l.on, "on", "local", "where the processes run: "+strings.Join(launcherNames(), ", "))
