@@ -21,8 +21,8 @@ type Sweeper interface {
 	Leftovers(ctx context.Context, name string) ([]string, error)
 	// Sweep removes the Leftovers of the name, and tells which.
 	Sweep(ctx context.Context, name string) ([]string, error)
-	// Unfinished are the temporary names in a tree, each as the last part of the name that it was to become, a "." and what makes it unlike
-	// others. Some may be held or written.
+	// Unfinished are the temporary names in a tree, which is the whole bucket if it is "" or ".", each as the last part of the name that it
+	// was to become, a "." and what makes it unlike others. Some may be held or written.
 	Unfinished(ctx context.Context, tree string) ([]string, error)
 }
 
@@ -126,8 +126,10 @@ func (d *Dir) eachLeftover(name string, visit func(left, file string) error) err
 
 // Unfinished implements Sweeper.
 func (d *Dir) Unfinished(_ context.Context, tree string) (names []string, err error) {
-	if err := checkName(tree); err != nil {
-		return nil, err
+	if tree != "" && tree != "." {
+		if err := checkName(tree); err != nil {
+			return nil, err
+		}
 	}
 	entries, err := os.ReadDir(d.file(tree))
 	if err != nil && !missing(err) {

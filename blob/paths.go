@@ -92,6 +92,9 @@ func Clean(name string) string {
 	return strings.TrimSuffix(scheme+"://"+path.Join(cmp.Or(authority, noAuthority), rest), "/")
 }
 
+// Join is path.Join, but for what Clean leaves of URLs.
+func Join(elements ...string) string { return Clean(path.Join(elements...)) }
+
 // at is the bucket that a name leads to, and the name there. The root of a store is ".".
 func (p *Paths) at(ctx context.Context, name string) (Bucket, string, error) {
 	if p == nil {
@@ -307,6 +310,9 @@ func (p *Paths) left(ctx context.Context, name string, list func(Sweeper, contex
 
 // Unfinished implements Sweeper.
 func (p *Paths) Unfinished(ctx context.Context, tree string) ([]string, error) {
+	if p != nil && len(p.roots) > 0 && (tree == "" || tree == ".") {
+		return (&Paths{p.sync, p.stores, p.opened, nil}).Unfinished(ctx, p.roots[0])
+	}
 	s, rest, err := p.sweeper(ctx, tree)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):

@@ -25,7 +25,7 @@ func memories() blob.Store {
 func TestPathsBelow(t *testing.T) {
 	for _, at := range []string{"mem://a", "mem://a/", "mem:/a/deep/er", "here", "."} {
 		t.Run(at, func(t *testing.T) {
-			blobtest.Run(t, blobtest.Kind{Empty: func(t *testing.T) blob.Bucket {
+			blobtest.Run(t, blobtest.Kind{Forgets: blob.IsURL(at), Empty: func(t *testing.T) blob.Bucket {
 				t.Chdir(t.TempDir())
 				return blob.NewPaths(memories()).Below(at)
 			}})

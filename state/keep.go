@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"thole.example/blob"
 )
 
 // Names in a folder of checkpoints of one training: nameDigits digits of how many steps were made when it was taken, so that names
@@ -54,7 +56,7 @@ func Keep(entries []Entry, k int) (gone []Entry) {
 				return
 			}
 			if best := e.Head.Moment.Best; best != "" {
-				stay(byPath[path.Join(path.Dir(e.Path), best)])
+				stay(byPath[blob.Join(path.Dir(e.Path), best)])
 			}
 			e = byPath[e.Head.Base.Path]
 		}

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"path"
 	"strings"
 
 	"thole.example/blob"
@@ -87,9 +86,9 @@ func digest(data []byte) string {
 
 // Get reads one of the objects that Loose names, and wants it to be what it was.
 func (in *Input) Get(ctx context.Context, name string) ([]byte, error) {
-	data, err := blob.ReadAll(ctx, in.bucket, path.Join(in.path, name), looseLimit)
+	data, err := blob.ReadAll(ctx, in.bucket, blob.Join(in.path, name), looseLimit)
 	if want := in.Sums[name]; err == nil && want != "" && digest(data) != want {
 		err = fmt.Errorf("%d bytes with the SHA-256 %.12s, want %.12s: %w", len(data), digest(data), want, format.ErrCorrupt)
 	}
-	return data, format.Wrap(codec, path.Join(in.path, name), err)
+	return data, format.Wrap(codec, blob.Join(in.path, name), err)
 }

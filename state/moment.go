@@ -81,7 +81,7 @@ func List(ctx context.Context, b blob.Bucket, folder string) ([]Entry, error) {
 	}
 	var all []Entry
 	for name, head := range heads {
-		e := Entry{Name: name, Path: path.Join(folder, name), Bytes: sizes[name], Modified: head.Modified}
+		e := Entry{Name: name, Path: blob.Join(folder, name), Bytes: sizes[name], Modified: head.Modified}
 		e.Head, e.Err = Open(ctx, b, e.Path)
 		all = append(all, e)
 	}

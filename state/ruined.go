@@ -18,9 +18,9 @@ func Ruined(ctx context.Context, b blob.Bucket, at string) (bool, error) {
 	if e := (Entry{Name: path.Base(at)}); !e.Ours() {
 		return false, nil
 	}
-	o, err := b.Open(ctx, path.Join(at, HeadName))
+	o, err := b.Open(ctx, blob.Join(at, HeadName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return there(ctx, b, path.Join(at, name(0)))
+		return there(ctx, b, blob.Join(at, name(0)))
 	}
 	if err != nil {
 		return false, err

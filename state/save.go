@@ -49,7 +49,7 @@ func (s *Save) object(name string) string { return s.stage.Name(path.Base(s.path
 
 // final makes an error speak of the path, and of the object in it if there is one.
 func (s *Save) final(object string, err error) error {
-	return format.Wrap(codec, path.Join(s.path, object), s.stage.Final(path.Base(s.path), err))
+	return format.Wrap(codec, blob.Join(s.path, object), s.stage.Final(path.Base(s.path), err))
 }
 
 // File writes the file of a server: records writes what comes before the state of the job, and job that.
@@ -142,13 +142,13 @@ func (s *Save) Abort(ctx context.Context) {
 func Open(ctx context.Context, b blob.Bucket, at string) (*Checkpoint, error) {
 	c, err := open(ctx, b, at)
 	if err == nil && !c.Whole() {
-		c.Base.Path = path.Join(path.Dir(at), c.Base.Path)
+		c.Base.Path = blob.Join(path.Dir(at), c.Base.Path)
 	}
-	return c, format.Wrap(codec, path.Join(at, HeadName), err)
+	return c, format.Wrap(codec, blob.Join(at, HeadName), err)
 }
 
 func open(ctx context.Context, b blob.Bucket, at string) (*Checkpoint, error) {
-	o, err := b.Open(ctx, path.Join(at, HeadName))
+	o, err := b.Open(ctx, blob.Join(at, HeadName))
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +197,7 @@ func (in *Input) open(ctx context.Context, server int) error {
 		return nil
 	}
 	in.Close()
-	o, err := in.bucket.Open(ctx, path.Join(in.path, name(server)))
+	o, err := in.bucket.Open(ctx, blob.Join(in.path, name(server)))
 	if err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (in *Input) Record(ctx context.Context, m *Matrix, id int, band func(p *Par
 	if err == nil {
 		err = in.record(ctx, m, id, band)
 	}
-	return format.Wrap(codec, path.Join(in.path, name(server)), err)
+	return format.Wrap(codec, blob.Join(in.path, name(server)), err)
 }
 
 // Head reads what the record of a partition of the matrix begins with.
@@ -230,7 +230,7 @@ func (in *Input) Head(ctx context.Context, m *Matrix, id int) (p Partition, err 
 	if err = in.open(ctx, server); err == nil {
 		_, p, err = in.head(m, id)
 	}
-	return p, format.Wrap(codec, path.Join(in.path, name(server)), err)
+	return p, format.Wrap(codec, blob.Join(in.path, name(server)), err)
 }
 
 // head reads what the record of a partition begins with; the reader reads the rest.
@@ -299,5 +299,5 @@ func (in *Input) Job(ctx context.Context, server int) (s *ssp.State[Delta], err 
 			}
 		}
 	}
-	return s, format.Wrap(codec, path.Join(in.path, name(server)), err)
+	return s, format.Wrap(codec, blob.Join(in.path, name(server)), err)
 }

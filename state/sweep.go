@@ -2,7 +2,6 @@ package state
 
 import (
 	"context"
-	"path"
 	"regexp"
 	"slices"
 
@@ -30,7 +29,7 @@ func Sweep(ctx context.Context, b blob.Bucket, folder string) error {
 		}
 	}
 	for _, name := range names {
-		if _, err := sweeper.Sweep(ctx, path.Join(folder, name)); err != nil {
+		if _, err := sweeper.Sweep(ctx, blob.Join(folder, name)); err != nil {
 			return err
 		}
 	}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
+	"thole.example/blob"
 	"thole.example/format"
 	"thole.example/ssp"
 )
@@ -38,7 +38,7 @@ func (in *Input) Verify(ctx context.Context, read func(bytes int64)) error {
 		s, err := in.Job(ctx, server)
 		if err == nil {
 			_, err = ssp.FromState[Delta, int](*s, 0)
-			err = format.Wrap(codec, path.Join(in.path, name(server)), err)
+			err = format.Wrap(codec, blob.Join(in.path, name(server)), err)
 		}
 		note(err)
 		read(f.Size - f.Job)

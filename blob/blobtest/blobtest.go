@@ -12,7 +12,8 @@ import (
 
 // Kind is a kind of bucket.
 type Kind struct {
-	Empty func(t *testing.T) blob.Bucket // gives a bucket of its own, without objects
+	Forgets bool                           // it does not outlive its processes, and so has nothing that was left behind
+	Empty   func(t *testing.T) blob.Bucket // gives a bucket of its own, without objects
 	// Replaces says that an object which is replaced while it is open may be gone: reading it fails with blob.ErrChanged then.
 	Replaces bool
 	// SameBytes says that an object which is replaced by one of the same bytes is the same to State.
@@ -30,6 +31,7 @@ func Run(t *testing.T, k Kind) {
 		{"list", listing}, {"read back", readBackBeforeCommit}, {"temporary names", temporaryNamesAreNotListed}, {"remove", removing},
 		{"object or tree", nameIsObjectOrTree}, {"read all", readAllLimit}, {"concurrent use", concurrentUse}, {"publish over", publishOver},
 		{"write over", writeOver}, {"publish", publish}, {"publish refuses", publishRefuses}, {"remove while published", removeWhilePublished},
+		{"unfinished", unfinished},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, k) })
 	}
@@ -100,3 +102,20 @@ func remove(t *testing.T, b blob.Bucket, name string) {
 
 // second is the error of a call that gives something else, too.
 func second[T any](_ T, err error) error { return err }
+
+// unfinished lists temporary names, of the whole bucket and of a tree.
+func unfinished(t *testing.T, k Kind) {
+	k.on(t, func(t *testing.T, b blob.Bucket) {
+		s, can := b.(blob.Sweeper)
+		if !can || k.Forgets {
+			t.Skip("it does not outlive its processes")
+		}
+		put(t, b, "_tmp.m.1.2/w", "m/_tmp.deep.3.4", "m/w")
+		for tree, want := range map[string]string{"": "m.1.2", ".": "m.1.2", "m": "deep.3.4", "none": ""} {
+			names, err := s.Unfinished(t.Context(), tree)
+			if got := strings.Join(names, " "); got != want || err != nil {
+				t.Errorf("in %q: %q, %v; want %q", tree, got, err, want)
+			}
+		}
+	})
+}

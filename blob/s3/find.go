@@ -89,7 +89,7 @@ func (b *Bucket) list(ctx context.Context, tree string) (infos []blob.Info, agai
 	if e, is, err := b.head(ctx, key); err != nil && !hidden(err) {
 		return nil, false, err
 	} else if is {
-		return []blob.Info{{Name: tree, Size: e.Size}}, false, nil
+		return []blob.Info{{Name: tree, Size: e.Size, Modified: e.modified}}, false, nil
 	}
 	return b.listKeys(ctx, key, tree+"/")
 }
@@ -132,7 +132,7 @@ func (b *Bucket) listKeys(ctx context.Context, key, base string) (infos []blob.I
 	for _, e := range all {
 		replaced := slices.ContainsFunc(moved, func(m string) bool { return e.Name == m || strings.HasPrefix(e.Name, m+"/") })
 		if !replaced && !temporary(e.Name) {
-			infos = append(infos, blob.Info{Name: base + e.Name, Size: e.Size})
+			infos = append(infos, blob.Info{Name: base + e.Name, Size: e.Size, Modified: e.modified})
 		}
 	}
 	slices.SortFunc(infos, func(a, b blob.Info) int { return strings.Compare(a.Name, b.Name) })

@@ -170,10 +170,15 @@ func (b *Bucket) uploads(ctx context.Context, prefix string, visit func(key, id 
 
 // Unfinished implements blob.Sweeper: also uploads, by the name below the tree that they are for.
 func (b *Bucket) Unfinished(ctx context.Context, tree string) (names []string, err error) {
-	if err := checkName(tree); err != nil {
-		return nil, err
+	prefix := ""
+	if tree != "" && tree != "." {
+		if err := checkName(tree); err != nil {
+			return nil, err
+		}
+		prefix = b.key(tree) + "/"
+	} else if prefix = b.key(""); prefix != "" {
+		prefix = strings.TrimSuffix(prefix, "/") + "/"
 	}
-	prefix := b.key(tree) + "/"
 	err = b.page(ctx, prefix+tmpMark, "/", func(l listed, _ time.Time) bool {
 		if base := strings.TrimSuffix(strings.TrimPrefix(l.key, prefix), "/"); !held(base) {
 			names = append(names, strings.TrimPrefix(base, tmpMark))

@@ -60,7 +60,7 @@ func (k *checkpointer) shown(e *state.Entry) string {
 	if k.single {
 		return k.path
 	}
-	return path.Join(inBucket(k.path), e.Name)
+	return blob.Join(inBucket(k.path), e.Name)
 }
 
 // find looks what the path has: a checkpoint, or a folder of checkpoints.
@@ -140,7 +140,7 @@ func (f *checkpointFlags) missing(ctx context.Context, k *checkpointer, file boo
 	if !slices.Contains(there, name) {
 		return fmt.Errorf("%s: nothing there%s", k.path, besides(k.folder, there))
 	}
-	k.path = path.Join(above, name)
+	k.path = blob.Join(above, name)
 	return k.one(ctx, k.path)
 }
 
@@ -164,7 +164,7 @@ func checkpointsIn(ctx context.Context, in *blob.Paths, folder string) (names []
 }
 
 func isCheckpoint(ctx context.Context, in *blob.Paths, at string) bool {
-	o, err := in.Open(ctx, path.Join(at, state.HeadName))
+	o, err := in.Open(ctx, blob.Join(at, state.HeadName))
 	return err == nil && o.Close() == nil
 }
 
@@ -178,7 +178,7 @@ func names(all []state.Entry) (out []string) {
 // none says what is there instead of a checkpoint.
 func (f *checkpointFlags) none(ctx context.Context, at string) error {
 	if all, err := listTreeCheckpoints(ctx, f.paths, at); err == nil && len(all) > 0 {
-		last := path.Join(at, state.StepName(int64(all[len(all)-1])))
+		last := blob.Join(at, state.StepName(int64(all[len(all)-1])))
 		return fmt.Errorf("%s: checkpoints of trees, which are models, want that of a network; thole inspect, predict, diff and convert take %s",
 			at, last)
 	}

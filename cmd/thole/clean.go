@@ -117,7 +117,7 @@ func (k *cleaning) targets(ctx context.Context, at string) (names []string, err 
 				continue
 			}
 			first, _, _ := strings.Cut(u[1:], ".") // a name may begin with a dot
-			if name := path.Join(folder, u[:1]+first); !slices.Contains(names, name) {
+			if name := blob.Join(folder, u[:1]+first); !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"thole.example/algo"
+	"thole.example/blob"
 	"thole.example/internal/spell"
 	"thole.example/metric"
 	"thole.example/ps"
@@ -107,7 +107,7 @@ func (p *plan) early(client *ps.Client, kept *taskCheckpoints) *train.Early {
 	at := func(int) string { return p.moment }
 	e.Keep = func(ctx context.Context, epoch int) error { return client.Interim(ctx, p.moment) }
 	if kept != nil && p.checkpoint != "" {
-		at = func(epoch int) string { return path.Join(kept.folder(), state.BestName(epoch)) }
+		at = func(epoch int) string { return blob.Join(kept.folder(), state.BestName(epoch)) }
 		e.Keep = kept.best
 	}
 	e.Return = func(ctx context.Context, epoch int) error { _, err := client.Restore(ctx, at(epoch)); return err }

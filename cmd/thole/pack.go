@@ -135,7 +135,7 @@ func (e *env) packSources(ctx context.Context, b blob.Bucket, m *program.Model, 
 	}
 	infos, err := b.List(ctx, dir)
 	for _, i := range infos {
-		if before == nil || i.Name != path.Join(dir, pack.Name) { // which is written anew
+		if before == nil || i.Name != blob.Join(dir, pack.Name) { // which is written anew
 			add(i.Name)
 		}
 	}

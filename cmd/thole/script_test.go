@@ -31,6 +31,12 @@ func TestScript(t *testing.T) { runScripts(t, "testdata/script") }
 // runScripts runs the scripts of a folder.
 func runScripts(t *testing.T, dir string) {
 	t.Helper()
+	runScriptsWith(t, dir, func(*testscript.Env) error { return nil })
+}
+
+// runScriptsWith runs the scripts of a folder, of which each is set up by more.
+func runScriptsWith(t *testing.T, dir string, more func(*testscript.Env) error) {
+	t.Helper()
 	shared, err := filepath.Abs("../../../shared")
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +63,7 @@ func runScripts(t *testing.T, dir string) {
 			e.Setenv("AFFINE", module)
 			e.Setenv("GOLDEN", filepath.Join(shared, "golden"))
 			e.Setenv("REAL", filepath.Join(shared, "paddle-real"))
-			return os.WriteFile(filepath.Join(e.WorkDir, "small.dummy"), []byte(smallExamples()), 0o666)
+			return errors.Join(more(e), os.WriteFile(filepath.Join(e.WorkDir, "small.dummy"), []byte(smallExamples()), 0o666))
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"truncate": truncate, "usage": usage, "examples": helpExamples, "full": full, "status": status,

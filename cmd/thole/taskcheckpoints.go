@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"time"
 
+	"thole.example/blob"
 	"thole.example/ps"
 	"thole.example/rpc"
 	"thole.example/state"
@@ -100,7 +100,7 @@ func (s *taskCheckpoints) begin(ctx context.Context, at train.Place) (err error)
 	if s.moment.Best = ""; at.Best > 0 {
 		s.moment.Best = state.BestName(at.Best)
 	}
-	o := ps.CheckpointOptions{Path: path.Join(s.folder(), state.StepName(int64(at.Made()))), Track: true, Files: s.files,
+	o := ps.CheckpointOptions{Path: blob.Join(s.folder(), state.StepName(int64(at.Made()))), Track: true, Files: s.files,
 		Keep: s.catalogue.keep(s.p.keepCheckpoints)}
 	whole, base := state.Next(s.kept, s.moment.Run)
 	if s.base = ""; !whole {
@@ -169,6 +169,6 @@ func (s *taskCheckpoints) best(ctx context.Context, epoch int) error {
 	if err != nil {
 		return err
 	}
-	o := ps.CheckpointOptions{Path: path.Join(s.folder(), state.BestName(epoch)), Files: s.files, Moment: moment}
+	o := ps.CheckpointOptions{Path: blob.Join(s.folder(), state.BestName(epoch)), Files: s.files, Moment: moment}
 	return s.client.WriteCheckpoint(ctx, o)
 }

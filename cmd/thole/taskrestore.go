@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"thole.example/blob"
 	"thole.example/internal/number"
 	"thole.example/ps"
 	"thole.example/rpc"
@@ -57,7 +58,7 @@ func (s *taskCheckpoints) bringBack(ctx context.Context) (bool, error) {
 // inFull is the path of a checkpoint, the last part of which may be the number of steps alone.
 func inFull(at string) string {
 	if steps, err := strconv.ParseInt(path.Base(at), 10, 64); err == nil && steps >= 0 {
-		return path.Join(path.Dir(at), state.StepName(steps))
+		return blob.Join(path.Dir(at), state.StepName(steps))
 	}
 	return at
 }
@@ -219,7 +220,7 @@ func (s *taskCheckpoints) last(ctx context.Context, folder string, all []state.E
 		}
 		if p.damaged[e.Path] == nil {
 			p.spoil(e.Path, e.Err)
-			s.say("%s cannot be used: %v", path.Join(folder, e.Name), e.Err)
+			s.say("%s cannot be used: %v", blob.Join(folder, e.Name), e.Err)
 		}
 	}
 	if amid > 0 {
@@ -253,7 +254,7 @@ var errDamaged = errors.New("another one is taken")
 // restore restores a checkpoint of a training with the same settings.
 func (s *taskCheckpoints) restore(ctx context.Context, folder string, e state.Entry) error {
 	p := s.p
-	name := path.Join(folder, e.Name)
+	name := blob.Join(folder, e.Name)
 	s.moment.Run = e.Head.Moment.Run
 	if err := s.outnumbered(); err != nil {
 		return err

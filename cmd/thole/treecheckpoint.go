@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"maps"
 	"math"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,7 +141,7 @@ func readTreeCheckpoint(ctx context.Context, in *blob.Paths, at string) (*treeCh
 		c.grown, err = c.restore(e)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path.Join(at, growthFile), err)
+		return nil, fmt.Errorf("%s: %w", blob.Join(at, growthFile), err)
 	}
 	return c, nil
 }
@@ -252,7 +251,7 @@ func listTreeCheckpoints(ctx context.Context, in *blob.Paths, folder string) (al
 
 // isTreeCheckpoint reports whether a path is a checkpoint of trees.
 func isTreeCheckpoint(ctx context.Context, in *blob.Paths, at string) (bool, error) {
-	o, err := in.Open(ctx, inBucket(path.Join(at, growthFile)))
+	o, err := in.Open(ctx, inBucket(blob.Join(at, growthFile)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

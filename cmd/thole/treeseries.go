@@ -133,7 +133,7 @@ func (s *treeSeries) latest(ctx context.Context, folder string) (*treeCheckpoint
 	}
 	var damaged []error
 	for _, n := range slices.Backward(all) {
-		c, err := readTreeCheckpoint(ctx, s.p.paths, path.Join(folder, state.StepName(int64(n))))
+		c, err := readTreeCheckpoint(ctx, s.p.paths, blob.Join(folder, state.StepName(int64(n))))
 		if ctx.Err() != nil {
 			return nil, err
 		}
@@ -189,7 +189,7 @@ func (s *treeSeries) clear(ctx context.Context) error {
 		return err
 	}
 	for _, n := range all {
-		at := path.Join(s.folder(), state.StepName(int64(n)))
+		at := blob.Join(s.folder(), state.StepName(int64(n)))
 		switch {
 		case s.last != "" && path.Dir(s.last) == path.Clean(s.folder()) && n <= s.trees:
 		case !s.p.force:
@@ -214,7 +214,7 @@ func (s *treeSeries) try(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w, err := format.Create(ctx, codec, s.p.paths, inBucket(path.Join(s.folder(), state.StepName(0))), r.Matrices(),
+	w, err := format.Create(ctx, codec, s.p.paths, inBucket(blob.Join(s.folder(), state.StepName(0))), r.Matrices(),
 		format.Options{Files: r.Files()})
 	if err == nil {
 		w.Abort(ctx)
@@ -249,7 +249,7 @@ func (s *treeSeries) write(ctx context.Context, g *gbdt.Grown, losses []float64)
 	s.wait()
 	s.p.label(g.Model)
 	of := newGrowth(g, slices.Clone(losses), s.facts, s.p.forest.Drop.Rate > 0)
-	at := path.Join(s.folder(), state.StepName(int64(of.Iterations)))
+	at := blob.Join(s.folder(), state.StepName(int64(of.Iterations)))
 	s.since, s.owed, s.writing = s.now(), false, make(chan error, 1)
 	s.last, s.trees = at, of.Iterations
 	ctx = context.WithoutCancel(ctx) // who is interrupted keeps it
@@ -286,7 +286,7 @@ func prune(ctx context.Context, in *blob.Paths, folder string, keep, upTo int) e
 	}
 	all = slices.DeleteFunc(all, func(n int) bool { return n > upTo })
 	for _, n := range all[:max(0, len(all)-keep)] {
-		if err := in.Remove(ctx, inBucket(path.Join(folder, state.StepName(int64(n))))); err != nil {
+		if err := in.Remove(ctx, inBucket(blob.Join(folder, state.StepName(int64(n))))); err != nil {
 			return err
 		}
 	}
@@ -303,7 +303,7 @@ func (s *treeSeries) end(ctx context.Context, failed error) {
 	}
 	if all, err := listTreeCheckpoints(context.WithoutCancel(ctx), s.p.paths, s.folder()); err == nil && len(all) > 0 {
 		n := all[len(all)-1]
-		s.say("%s has %s: the same command goes on from there", path.Join(s.folder(), state.StepName(int64(n))), number.Of(n, "tree"))
+		s.say("%s has %s: the same command goes on from there", blob.Join(s.folder(), state.StepName(int64(n))), number.Of(n, "tree"))
 	}
 }
 
