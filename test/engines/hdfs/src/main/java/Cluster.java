@@ -1,0 +1,138 @@
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hdfs.DistributedFileSystem;
+import org.apache.hadoop.hdfs.HdfsConfiguration;
+import org.apache.hadoop.hdfs.MiniDFSCluster;
+import org.apache.hadoop.hdfs.MiniDFSNNTopology;
+import org.apache.hadoop.hdfs.protocol.HdfsConstants;
+
+/**
+ * A real HDFS in one process: a namenode (or two, of which one stands by) and datanodes on loopback. It prints the addresses of its
+ * namenodes in one line, then does what the lines of its standard input say, each answered by one line, and ends with the last.
+ */
+class Cluster {
+  static MiniDFSCluster cluster;
+  static final MiniDFSCluster.DataNodeProperties[] stopped = new MiniDFSCluster.DataNodeProperties[16];
+
+  public static void main(String[] args) throws Exception {
+    String folder = args[0];
+    int datanodes = Integer.parseInt(args[1]);
+    int namenodes = Integer.parseInt(args[2]);
+    Configuration conf = new HdfsConfiguration();
+    conf.set(MiniDFSCluster.HDFS_MINIDFS_BASEDIR, new File(folder).getAbsolutePath());
+    conf.setBoolean("dfs.permissions.enabled", true);
+    conf.setInt("dfs.replication", Math.min(2, datanodes));
+    conf.setInt("dfs.blocksize", 8 << 20); // files of the tests have several
+    conf.setInt("dfs.heartbeat.interval", 1);
+    conf.setInt("dfs.namenode.heartbeat.recheck-interval", 1000); // a datanode is dead after some 12 seconds, not 10 minutes
+    conf.setInt("dfs.namenode.safemode.extension", 0);
+    conf.setInt("dfs.namenode.safemode.min.datanodes", 1);
+    if (namenodes > 1) {
+      conf.setInt("dfs.ha.tail-edits.period", 1);
+      conf.setBoolean("dfs.ha.nn.not-become-active-in-safemode", false);
+    }
+    MiniDFSCluster.Builder b = new MiniDFSCluster.Builder(conf).numDataNodes(datanodes).checkDataNodeAddrConfig(false);
+    cluster = namenodes > 1 ? b.nnTopology(MiniDFSNNTopology.simpleHATopology(namenodes)).build() : b.build();
+    if (namenodes > 1) cluster.transitionToActive(0);
+    cluster.waitActive();
+    Runtime.getRuntime().addShutdownHook(new Thread(Cluster::stop));
+    StringBuilder addresses = new StringBuilder();
+    for (int i = 0; i < namenodes; i++) {
+      if (i > 0) addresses.append(',');
+      addresses.append("127.0.0.1:").append(cluster.getNameNodePort(i));
+    }
+    System.out.println(addresses);
+    BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+    for (String line; (line = in.readLine()) != null; ) {
+      String answer;
+      try {
+        answer = act(line.trim().split("\\s+"));
+      } catch (Throwable t) {
+        t.printStackTrace();
+        answer = "error " + String.valueOf(t).replace('\n', ' ');
+      }
+      System.out.println(answer);
+    }
+    System.exit(0);
+  }
+
+  static synchronized void stop() {
+    if (cluster != null) cluster.shutdown();
+    cluster = null;
+  }
+
+  /** Does one thing; "ok", and what there is to say. */
+  static String act(String[] words) throws Exception {
+    switch (words[0]) {
+      case "stop-datanode": { // at once, in the middle of what it does
+        int i = Integer.parseInt(words[1]);
+        stopped[i] = cluster.stopDataNode(i);
+        return "ok";
+      }
+      case "start-datanodes": // those that were stopped, with the same addresses
+        for (int i = 0; i < stopped.length; i++) {
+          if (stopped[i] != null && !cluster.restartDataNode(stopped[i], true)) return "error datanode " + i;
+          stopped[i] = null;
+        }
+        cluster.waitActive();
+        return "ok";
+      case "stop-namenode":
+        cluster.shutdownNameNode(Integer.parseInt(words[1]));
+        return "ok";
+      case "start-namenode":
+        cluster.restartNameNode(Integer.parseInt(words[1]), false);
+        return "ok";
+      case "active": // of several
+        for (int i = 0; i < cluster.getNumNameNodes(); i++) {
+          if (cluster.getNameNode(i) != null && cluster.getNameNode(i).isActiveState()) cluster.transitionToStandby(i);
+        }
+        cluster.transitionToActive(Integer.parseInt(words[1]));
+        return "ok";
+      case "safemode":
+        dfs().setSafeMode(words[1].equals("on")
+            ? HdfsConstants.SafeModeAction.SAFEMODE_ENTER : HdfsConstants.SafeModeAction.SAFEMODE_LEAVE);
+        return "ok";
+      case "quota": // PATH NAMES BYTES
+        dfs().setQuota(new Path(words[1]), Long.parseLong(words[2]), Long.parseLong(words[3]));
+        return "ok";
+      case "chmod": // PATH MODE
+        dfs().setPermission(new Path(words[1]), new org.apache.hadoop.fs.permission.FsPermission(words[2]));
+        return "ok";
+      case "mkdir":
+        dfs().mkdirs(new Path(words[1]));
+        return "ok";
+      case "leases": // how long a lease lasts without being renewed: SOFT HARD, milliseconds
+        cluster.setLeasePeriod(Long.parseLong(words[1]), Long.parseLong(words[2]));
+        return "ok";
+      case "put": // FILE PATH, as "hdfs dfs -put -f"
+        return timed(() -> dfs().copyFromLocalFile(false, true, new Path("file://" + words[1]), new Path(words[2])));
+      case "get": // PATH FILE, as "hdfs dfs -get"
+        return timed(() -> dfs().copyToLocalFile(false, new Path(words[1]), new Path("file://" + words[2]), true));
+      default:
+        return "error unknown: " + words[0];
+    }
+  }
+
+  interface Act { void run() throws Exception; }
+
+  /** The seconds that something takes, and those of the processors, of the cluster too. */
+  static String timed(Act act) throws Exception {
+    var os = (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+    long cpu = os.getProcessCpuTime(), begin = System.nanoTime();
+    act.run();
+    return String.format("ok %.3f %.3f", (System.nanoTime() - begin) / 1e9, (os.getProcessCpuTime() - cpu) / 1e9);
+  }
+
+  static DistributedFileSystem dfs() throws Exception {
+    int active = 0;
+    for (int i = 0; i < cluster.getNumNameNodes(); i++) {
+      if (cluster.getNameNode(i) != null && cluster.getNameNode(i).isActiveState()) active = i;
+    }
+    return (DistributedFileSystem) cluster.getFileSystem(active);
+  }
+}
