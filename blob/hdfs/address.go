@@ -255,7 +255,7 @@ func (k Kerberos) login() (*client.Client, error) {
 	file := cmp.Or(k.Config, os.Getenv("KRB5_CONFIG"), "/etc/krb5.conf")
 	conf, err := config.Load(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w (KRB5_CONFIG names another)", file, err)
+		return nil, fmt.Errorf("%w (KRB5_CONFIG names another)", err)
 	}
 	if k.Keytab != "" {
 		name, realm, ok := strings.Cut(k.Principal, "@")

@@ -134,7 +134,18 @@ func (b *Bucket) reason(err error) error {
 	case strings.Contains(err.Error(), "StandbyException"): // of the last of several
 		return fmt.Errorf("%w (%w)", ErrStandby, err)
 	}
-	return fmt.Errorf("%w (%w)", ErrAway, err)
+	return fmt.Errorf("%w (%w)", b.silent(err), err)
+}
+
+// silent says who does not answer. Errors of connections do not tell, but the namenode does when it is asked.
+func (b *Bucket) silent(err error) error {
+	if b.client == nil || strings.Contains(err.Error(), "no available namenodes") {
+		return ErrAway
+	}
+	if _, err := b.client.Stat("/"); err != nil && passes(err) {
+		return ErrAway
+	}
+	return ErrDatanodes
 }
 
 func (b *Bucket) user() string {

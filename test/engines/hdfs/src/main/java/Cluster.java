@@ -2,6 +2,8 @@ import java.io.BufferedReader;
 import java.io.File;
 import java.io.InputStreamReader;
 import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -17,7 +19,7 @@ import org.apache.hadoop.hdfs.protocol.HdfsConstants;
  */
 class Cluster {
   static MiniDFSCluster cluster;
-  static final MiniDFSCluster.DataNodeProperties[] stopped = new MiniDFSCluster.DataNodeProperties[16];
+  static final List<MiniDFSCluster.DataNodeProperties> stopped = new ArrayList<>();
 
   public static void main(String[] args) throws Exception {
     String folder = args[0];
@@ -69,16 +71,14 @@ class Cluster {
   /** Does one thing; "ok", and what there is to say. */
   static String act(String[] words) throws Exception {
     switch (words[0]) {
-      case "stop-datanode": { // at once, in the middle of what it does
-        int i = Integer.parseInt(words[1]);
-        stopped[i] = cluster.stopDataNode(i);
+      case "stop-datanode": // the first of those that run, at once, in the middle of what it does
+        stopped.add(cluster.stopDataNode(0));
         return "ok";
-      }
       case "start-datanodes": // those that were stopped, with the same addresses
-        for (int i = 0; i < stopped.length; i++) {
-          if (stopped[i] != null && !cluster.restartDataNode(stopped[i], true)) return "error datanode " + i;
-          stopped[i] = null;
+        for (var d : stopped) {
+          if (!cluster.restartDataNode(d, true)) return "error a datanode does not start";
         }
+        stopped.clear();
         cluster.waitActive();
         return "ok";
       case "stop-namenode":
@@ -133,6 +133,12 @@ class Cluster {
     for (int i = 0; i < cluster.getNumNameNodes(); i++) {
       if (cluster.getNameNode(i) != null && cluster.getNameNode(i).isActiveState()) active = i;
     }
-    return (DistributedFileSystem) cluster.getFileSystem(active);
+    DistributedFileSystem fs = (DistributedFileSystem) cluster.getFileSystem(active);
+    try {
+      fs.getStatus();
+    } catch (java.io.IOException e) {
+      // its connection was to the namenode that ran before; the next is a new one
+    }
+    return fs;
   }
 }
