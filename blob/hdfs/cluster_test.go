@@ -21,7 +21,7 @@ import (
 // stop parts of it start one of their own with the command that THOLE_TEST_HDFS_RUN names, test/engines/hdfs/run.sh.
 
 // options are those of a cluster for tests, in a folder of the test's own.
-func options(t *testing.T, addresses string) Options {
+func options(t testing.TB, addresses string) Options {
 	t.Helper()
 	o, _, err := Parse("hdfs://" + addresses)
 	if err != nil {
@@ -44,7 +44,7 @@ func given(t *testing.T) Options {
 }
 
 // open makes a bucket, and removes what is in it at the end.
-func open(t *testing.T, o Options) *Bucket {
+func open(t testing.TB, o Options) *Bucket {
 	t.Helper()
 	b, err := New(t.Context(), o)
 	if err != nil {
@@ -59,14 +59,14 @@ func open(t *testing.T, o Options) *Bucket {
 
 // cluster is one of the test's own.
 type cluster struct {
-	t         *testing.T
+	t         testing.TB
 	addresses string
 	in        io.WriteCloser
 	out       *bufio.Reader
 }
 
 // start starts a cluster, which ends with the test.
-func start(t *testing.T, datanodes, namenodes int) *cluster {
+func start(t testing.TB, datanodes, namenodes int) *cluster {
 	t.Helper()
 	run := os.Getenv("THOLE_TEST_HDFS_RUN")
 	if run == "" {

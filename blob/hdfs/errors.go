@@ -82,7 +82,7 @@ func held(err error) bool { return err != nil && remotes[class(err)].is == errHe
 
 // final are the errors that the library makes of exceptions.
 var final = []error{fs.ErrNotExist, fs.ErrPermission, fs.ErrExist, fs.ErrInvalid, fs.ErrClosed, syscall.ENOTEMPTY, context.Canceled,
-	context.DeadlineExceeded, blob.ErrChanged, errGone}
+	context.DeadlineExceeded, errors.ErrUnsupported, blob.ErrChanged}
 
 // passes reports whether what failed may go well later.
 func passes(err error) bool {
@@ -91,12 +91,16 @@ func passes(err error) bool {
 			return false
 		}
 	}
-	if name := class(err); name != "" {
-		return remotes[name].passes
+	var r lib.Error
+	if errors.As(err, &r) {
+		return remotes[class(err)].passes || noRoom(r)
 	}
 	// The rest is of connections. What Kerberos refuses, it refuses again.
 	return !strings.Contains(err.Error(), "SASL") && !strings.Contains(err.Error(), "kerberos")
 }
+
+// noRoom reports whether there is no datanode for a block.
+func noRoom(r lib.Error) bool { return strings.Contains(r.Message(), "could only be written to") }
 
 // explain says what was done to which name, and what can be done about an error.
 func (b *Bucket) explain(op, name string, err error) error {
@@ -113,7 +117,7 @@ func (b *Bucket) reason(err error) error {
 		if is := remotes[class(err)].is; is != nil {
 			return fmt.Errorf("%w (%s)", is, text)
 		}
-		if strings.Contains(text, "could only be written to") {
+		if noRoom(r) {
 			return fmt.Errorf("%w (%s)", ErrDatanodes, text)
 		}
 		return fmt.Errorf("%s: %s", class(err), text)

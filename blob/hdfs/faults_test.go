@@ -23,7 +23,7 @@ func noise(n int) []byte {
 }
 
 // write makes an object of that content.
-func write(t *testing.T, b blob.Bucket, name string, data []byte) {
+func write(t testing.TB, b blob.Bucket, name string, data []byte) {
 	t.Helper()
 	if err := blob.WriteAll(t.Context(), b, name, data); err != nil {
 		t.Fatal(err)
@@ -61,14 +61,14 @@ func TestFaults(t *testing.T) {
 	}{
 		{"datanodes stop while an object is read", datanodesStopInRead}, {"a datanode stops while an object is written", datanodeStopsInWrite},
 		{"the namenode starts again", namenodeStarts}, {"safe mode", safeMode}, {"no permission", noPermission}, {"quotas", quotas},
-		{"no datanode", noDatanode},
+		{"erasure coded", erasureCoded}, {"an answer is lost", answerIsLost}, {"no datanode", noDatanode},
 	} {
 		t.Run(f.name, func(t *testing.T) { c.t = t; f.test(t, c) })
 	}
 }
 
 // patient is a bucket of the cluster that has so much patience.
-func (c *cluster) patient(t *testing.T, patience time.Duration, change ...func(*Options)) *Bucket {
+func (c *cluster) patient(t testing.TB, patience time.Duration, change ...func(*Options)) *Bucket {
 	t.Helper()
 	o := options(t, c.addresses)
 	o.Patience = patience
@@ -255,6 +255,41 @@ func quotas(t *testing.T, c *cluster) {
 	}
 	wantEntries(t, b, "few", "x")
 	wantEntries(t, b, "small", "x")
+}
+
+// erasureCoded: what the library cannot read or write is refused, and not misread.
+func erasureCoded(t *testing.T, c *cluster) {
+	b := c.patient(t, time.Second)
+	c.ask("mkdir %s", b.path("ec"))
+	c.ask("ec %s XOR-2-1-1024k", b.path("ec"))
+	c.ask("fill %s", b.path("ec/x"))
+	_, err := b.Open(t.Context(), "ec/x")
+	for what, err := range map[string]error{"open": err, "write": blob.WriteAll(t.Context(), b, "ec/y", noise(100))} {
+		if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "erasure coded") {
+			t.Errorf("%s: %v, want errors.ErrUnsupported for erasure coding", what, err)
+		}
+	}
+	wantEntries(t, b, "ec", "x")
+}
+
+// answerIsLost has a client make the file of a lease without hearing of it: it takes it all the same.
+func answerIsLost(t *testing.T, c *cluster) {
+	b := c.patient(t, time.Second)
+	if err := b.folders(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.client.CreateFile(b.path("_tmp.ck.claim"), 1, b.opts.BlockSize, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	release, err := b.Claim(t.Context(), "ck", "job a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Claim(t.Context(), "ck", "job b"); err == nil {
+		t.Error("claimed twice")
+	}
+	release()
+	wantEntries(t, b, "", "")
 }
 
 func noDatanode(t *testing.T, c *cluster) {

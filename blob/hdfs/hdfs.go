@@ -52,6 +52,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	lib "github.com/colinmarc/hdfs/v2"
@@ -82,10 +83,13 @@ type Options struct {
 // Bucket is the part of a file system below Options.Root. It has one connection to the namenode, and all its methods may be called by
 // many goroutines. The connection and what it holds ends with Close.
 type Bucket struct {
-	opts     Options
-	root     string
-	client   *lib.Client
-	defaults lib.ServerDefaults
+	opts   Options
+	root   string
+	client *lib.Client
+	close  func() error
+
+	mu   sync.Mutex
+	mine map[string]bool // names of leases that this process has, or is about to have
 }
 
 var (
@@ -106,7 +110,7 @@ func New(ctx context.Context, o Options) (*Bucket, error) {
 	o.Timeout = cmp.Or(o.Timeout, time.Minute)
 	o.Patience = cmp.Or(o.Patience, 30*time.Second)
 	o.Age = cmp.Or(o.Age, 24*time.Hour)
-	b := &Bucket{opts: o, root: path.Clean("/" + o.Root)}
+	b := &Bucket{opts: o, root: path.Clean("/" + o.Root), mine: map[string]bool{}}
 	options, err := o.library()
 	if err != nil {
 		return nil, err
@@ -120,21 +124,23 @@ func New(ctx context.Context, o Options) (*Bucket, error) {
 	if b.client, err = lib.NewClient(options); err != nil {
 		return nil, b.explain("connect", "", err)
 	}
+	b.close = sync.OnceValue(b.client.Close) // twice it would panic
+	var defaults lib.ServerDefaults
 	err = b.attempts(ctx, 0, func() (err error) {
-		b.defaults, err = b.client.ServerDefaults() // also later calls of the library find them then, without a race
+		defaults, err = b.client.ServerDefaults() // also later calls of the library find them then, without a race
 		return err
 	})
 	if err != nil {
-		b.client.Close()
+		b.Close()
 		return nil, b.explain("connect", "", err)
 	}
-	b.opts.Replication = cmp.Or(o.Replication, b.defaults.Replication)
-	b.opts.BlockSize = cmp.Or(o.BlockSize, b.defaults.BlockSize)
+	b.opts.Replication = cmp.Or(o.Replication, defaults.Replication)
+	b.opts.BlockSize = cmp.Or(o.BlockSize, defaults.BlockSize)
 	return b, nil
 }
 
 // Close ends the connection. What was claimed or held is free a minute later, if it was not released.
-func (b *Bucket) Close() error { return b.client.Close() }
+func (b *Bucket) Close() error { return b.close() }
 
 // path is where a name is in the file system, url how it is written in errors.
 func (b *Bucket) path(name string) string { return path.Join(b.root, name) }
@@ -168,16 +174,38 @@ func inode(info os.FileInfo) uint64 {
 	return 0
 }
 
-// entries lists a folder; nil if there is none.
+// entries lists a folder, looked at once.
 func (b *Bucket) entries(ctx context.Context, dir string) (entries []os.FileInfo, err error) {
 	err = b.attempt(ctx, func() (err error) {
 		entries, err = b.client.ReadDir(b.path(dir))
 		return err
 	})
-	if missing(err) {
-		return nil, nil
-	}
 	return entries, err
+}
+
+// settledEntries lists a folder in which nothing is being replaced, nor above it; nil if there is none.
+func (b *Bucket) settledEntries(ctx context.Context, dir string) ([]os.FileInfo, error) {
+	for {
+		entries, err := b.entries(ctx, dir)
+		if err != nil && !missing(err) {
+			return nil, err
+		}
+		wait := dir
+		if err == nil {
+			name := beingReplaced(entries)
+			if name == "" {
+				return entries, nil
+			}
+			wait = path.Join(dir, name)
+		}
+		info, serr := b.settled(ctx, wait)
+		if serr != nil && !missing(serr) {
+			return nil, serr
+		}
+		if gone := missing(serr) || !info.IsDir() && wait == dir; gone {
+			return entries, nil // the lock was of a name that is still free, or the folder is none any more
+		}
+	}
 }
 
 // List implements blob.Bucket.
@@ -208,17 +236,9 @@ func (b *Bucket) List(ctx context.Context, tree string) ([]blob.Info, error) {
 }
 
 func (b *Bucket) list(ctx context.Context, dir string, found *[]blob.Info) error {
-	entries, err := b.entries(ctx, dir)
+	entries, err := b.settledEntries(ctx, dir)
 	if err != nil {
 		return err
-	}
-	if name := beingReplaced(entries); name != "" {
-		if _, err := b.settled(ctx, path.Join(dir, name)); err != nil && !missing(err) {
-			return err
-		}
-		if entries, err = b.entries(ctx, dir); err != nil {
-			return err
-		}
 	}
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())

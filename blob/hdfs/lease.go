@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	lib "github.com/colinmarc/hdfs/v2"
+
 	"thole.example/blob"
 )
 
@@ -29,6 +31,9 @@ const (
 // acquire makes the file of a lease. If somebody has it, the error is errHeld. A file whose client is dead is removed, after takeover was
 // called with it.
 func (b *Bucket) acquire(ctx context.Context, name, who string, takeover func(name string) error) (*lease, error) {
+	if !b.enter(name) {
+		return nil, errHeld
+	}
 	for {
 		err := b.attempt(ctx, func() error {
 			_, err := b.client.CreateFile(b.path(name), 1, b.opts.BlockSize, 0o666&^b.opts.Umask)
@@ -37,36 +42,63 @@ func (b *Bucket) acquire(ctx context.Context, name, who string, takeover func(na
 		if err == nil {
 			return b.taken(ctx, name, who)
 		}
-		if !errors.Is(err, fs.ErrExist) {
-			return nil, err
+		if errors.Is(err, fs.ErrExist) {
+			err = b.clear(ctx, name, takeover)
 		}
-		// Whoever opens it to append has its lease.
-		err = b.attempt(ctx, func() error {
-			_, err := b.client.Append(b.path(name))
-			return err
-		})
-		switch {
-		case held(err):
-			return nil, errHeld
-		case missing(err):
-			continue
-		case err != nil:
-			return nil, err
-		}
-		if takeover != nil {
-			if err := takeover(name); err != nil {
-				return nil, err
-			}
-		}
-		if err := b.remove(ctx, name); err != nil {
+		if err != nil {
+			b.leave(name)
 			return nil, err
 		}
 	}
 }
 
+// enter reports whether nobody else in this process is at a lease.
+func (b *Bucket) enter(name string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	was := b.mine[name]
+	b.mine[name] = true
+	return !was
+}
+
+func (b *Bucket) leave(name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.mine, name)
+}
+
+// clear removes the file of a lease, if its client is dead.
+func (b *Bucket) clear(ctx context.Context, name string, takeover func(name string) error) error {
+	err := b.attempt(ctx, func() error {
+		_, err := b.client.Append(b.path(name)) // whoever opens it has its lease
+		return err
+	})
+	switch {
+	case missing(err):
+		return nil
+	case held(err) && !b.own(err):
+		return errHeld
+	case err != nil && !held(err):
+		return err
+	}
+	if takeover != nil {
+		if err := takeover(name); err != nil {
+			return err
+		}
+	}
+	return b.remove(ctx, name)
+}
+
+// own reports whether it is this client that has the lease: it made the file, and the answer did not arrive.
+func (b *Bucket) own(err error) bool {
+	var r lib.Error
+	return errors.As(err, &r) && strings.Contains(r.Message(), b.client.Name()+" is already the current lease holder")
+}
+
 func (b *Bucket) taken(ctx context.Context, name, who string) (*lease, error) {
 	info, err := b.stat(ctx, name)
 	if err != nil {
+		b.leave(name)
 		return nil, err
 	}
 	l := &lease{b, name, inode(info)}
@@ -97,8 +129,9 @@ func (b *Bucket) said(name, attr string) string {
 func (l *lease) release(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	if info, err := l.bucket.stat(ctx, l.name); err == nil && inode(info) == l.id {
-		_ = l.bucket.remove(ctx, l.name) // else it is free in a minute
+		_ = l.bucket.remove(ctx, l.name) // else it is free a minute after the end of this process
 	}
+	l.bucket.leave(l.name)
 }
 
 // live reports whether somebody has a file open. What is closed stays as it is.

@@ -65,7 +65,7 @@ func TestReadersSeeNoGap(t *testing.T) {
 	done := make(chan error)
 	go func() {
 		var err error
-		for n := range 30 {
+		for n := range 100 {
 			if err == nil {
 				err = blob.WriteAll(t.Context(), a, tree(n)+"/x", []byte("in m/x"))
 			}
@@ -304,7 +304,7 @@ func writerDies(t *testing.T, c *cluster) {
 	if err == nil {
 		t.Errorf("%v of no name", names)
 	}
-	quit(f)
+	f.Close()
 	a.Close()
 	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		swept, err := b.Sweep(t.Context(), "m")

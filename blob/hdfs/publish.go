@@ -20,15 +20,20 @@ func (b *Bucket) State(ctx context.Context, name string) (blob.State, error) {
 	if err := checkName(name); err != nil {
 		return blob.Nothing, err
 	}
-	_, err := b.settled(ctx, name)
-	var s blob.State
-	if err == nil {
-		s, err = b.state(ctx, name)
+	for {
+		s, err := b.state(ctx, name)
+		if err != nil && !missing(err) {
+			return blob.Nothing, b.explain("look at", name, err)
+		}
+		if err == nil && s != blob.Nothing {
+			return s, nil
+		}
+		if _, err := b.settled(ctx, name); missing(err) { // else it is there again, or changed while it was looked at
+			return blob.Nothing, nil
+		} else if err != nil {
+			return blob.Nothing, b.explain("look at", name, err)
+		}
 	}
-	if err != nil && !missing(err) {
-		return blob.Nothing, b.explain("look at", name, err)
-	}
-	return s, nil
 }
 
 // state is what lies at a name, looked at once.
@@ -54,7 +59,7 @@ func (b *Bucket) digest(ctx context.Context, sum hash.Hash, name, below string, 
 	fmt.Fprintf(sum, "%q %d\n", below, inode(info))
 	entries, err := b.entries(ctx, name)
 	if err != nil {
-		return err
+		return err // of one that has gone, too
 	}
 	for _, e := range entries {
 		if err := b.digest(ctx, sum, path.Join(name, e.Name()), path.Join(below, e.Name()), e); err != nil {
@@ -117,8 +122,10 @@ func (b *Bucket) publish(ctx context.Context, from, to string, over blob.State) 
 	}
 	defer l.release(ctx)
 	if over != blob.Anything {
-		if now, err := b.state(ctx, to); err != nil || now != over {
-			return errors.Join(err, blob.ErrChanged)
+		if now, err := b.state(ctx, to); err != nil && !missing(err) {
+			return err
+		} else if err != nil || now != over {
+			return blob.ErrChanged
 		}
 	}
 	info, err := b.stat(ctx, from)

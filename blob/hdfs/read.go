@@ -34,6 +34,9 @@ func (b *Bucket) Open(ctx context.Context, name string) (blob.Object, error) {
 		if err == nil && info.IsDir() {
 			err = fmt.Errorf("is a directory: %w", fs.ErrNotExist)
 		}
+		if err == nil {
+			err = plain(info)
+		}
 		if missing(err) && !errors.Is(err, fs.ErrNotExist) {
 			err = fs.ErrNotExist
 		}

@@ -70,6 +70,9 @@ func (b *Bucket) eachLeftover(ctx context.Context, name string, visit func(left 
 	}
 	dir, base := path.Split(name)
 	entries, err := b.entries(ctx, path.Dir(name))
+	if missing(err) {
+		return nil
+	}
 	for _, e := range entries {
 		if err != nil {
 			break
@@ -115,6 +118,9 @@ func (b *Bucket) young(ctx context.Context, name string, info os.FileInfo) (bool
 		return false, nil
 	}
 	entries, err := b.entries(ctx, name)
+	if missing(err) {
+		return true, nil // somebody is at it
+	}
 	if err != nil {
 		return false, err
 	}

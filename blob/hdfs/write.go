@@ -124,26 +124,44 @@ func (b *Bucket) send(ctx context.Context, tmp string, s *blob.Spool) error {
 	if err != nil {
 		return err
 	}
-	buf := make([]byte, min(copyBytes, s.Size()))
-	for at := int64(0); at < s.Size(); {
-		if ctx.Err() != nil {
-			return errors.Join(context.Cause(ctx), quit(f))
-		}
-		n, err := s.ReadAt(buf, at)
-		if err != nil && err != io.EOF {
-			return errors.Join(err, quit(f))
-		}
-		if _, err := f.Write(buf[:n]); err != nil {
-			return errors.Join(err, quit(f))
-		}
-		at += int64(n)
+	if err := b.copyTo(ctx, f, tmp, s); err != nil {
+		f.Close() // ends its connections; err says more
+		return err
 	}
 	return b.finish(ctx, f)
 }
 
-// quit ends the connections of a file that will not be finished.
-func quit(f *lib.FileWriter) error {
-	f.Close() // says what is known
+// copyTo sends the bytes.
+func (b *Bucket) copyTo(ctx context.Context, f *lib.FileWriter, tmp string, s *blob.Spool) error {
+	info, err := b.client.Stat(b.path(tmp))
+	if err == nil {
+		err = plain(info)
+	}
+	buf := make([]byte, min(copyBytes, s.Size()))
+	for at := int64(0); err == nil && at < s.Size(); {
+		var n int
+		if n, err = s.ReadAt(buf, at); err == nil || err == io.EOF {
+			_, err = f.Write(buf[:n])
+		}
+		if at += int64(n); ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+	}
+	return err
+}
+
+// plain refuses files whose blocks are not their bytes, of which the library knows nothing.
+func plain(info os.FileInfo) error {
+	status, ok := info.Sys().(*lib.FileStatus)
+	switch {
+	case !ok:
+		return nil
+	case status.GetFileEncryptionInfo() != nil:
+		return fmt.Errorf("it lies in an encryption zone: %w: copy it out (hadoop distcp), or use another folder", errors.ErrUnsupported)
+	case status.GetEcPolicy() != nil:
+		return fmt.Errorf("it is erasure coded: %w: use a folder that is replicated (hdfs ec -setPolicy -replicate -path DIR)",
+			errors.ErrUnsupported)
+	}
 	return nil
 }
 

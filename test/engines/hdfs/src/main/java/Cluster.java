@@ -12,6 +12,8 @@ import org.apache.hadoop.hdfs.HdfsConfiguration;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
 import org.apache.hadoop.hdfs.MiniDFSNNTopology;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.kerby.kerberos.kerb.server.SimpleKdcServer;
 
 /**
  * A real HDFS in one process: a namenode (or two, of which one stands by) and datanodes on loopback. It prints the addresses of its
@@ -38,6 +40,7 @@ class Cluster {
       conf.setInt("dfs.ha.tail-edits.period", 1);
       conf.setBoolean("dfs.ha.nn.not-become-active-in-safemode", false);
     }
+    if (args.length > 3 && args[3].equals("kerberos")) kerberos(conf, new File(folder));
     MiniDFSCluster.Builder b = new MiniDFSCluster.Builder(conf).numDataNodes(datanodes).checkDataNodeAddrConfig(false);
     cluster = namenodes > 1 ? b.nnTopology(MiniDFSNNTopology.simpleHATopology(namenodes)).build() : b.build();
     if (namenodes > 1) cluster.transitionToActive(0);
@@ -61,6 +64,35 @@ class Cluster {
       System.out.println(answer);
     }
     System.exit(0);
+  }
+
+  /** Starts a KDC and has the cluster want it: krb5.conf, user.keytab and hdfs.keytab are in the folder then. */
+  static void kerberos(Configuration conf, File folder) throws Exception {
+    var kdc = new SimpleKdcServer();
+    kdc.setWorkDir(folder);
+    kdc.setKdcHost("localhost");
+    kdc.setKdcRealm("EXAMPLE.COM");
+    kdc.setAllowUdp(false);
+    kdc.init();
+    kdc.start();
+    String service = "hdfs/localhost@EXAMPLE.COM", web = "HTTP/localhost@EXAMPLE.COM", user = "alice@EXAMPLE.COM";
+    String keys = new File(folder, "hdfs.keytab").getPath();
+    kdc.createAndExportPrincipals(new File(keys), service, web);
+    kdc.createAndExportPrincipals(new File(folder, "user.keytab"), user);
+    System.setProperty("java.security.krb5.conf", new File(folder, "krb5.conf").getPath());
+    conf.set("hadoop.security.authentication", "kerberos");
+    conf.setBoolean("hadoop.security.authorization", true);
+    conf.setBoolean("dfs.block.access.token.enable", true);
+    conf.setBoolean("ignore.secure.ports.for.testing", true);
+    conf.set("dfs.data.transfer.protection", "authentication,privacy");
+    for (String role : new String[] {"namenode", "datanode"}) {
+      conf.set("dfs." + role + ".kerberos.principal", service);
+      conf.set("dfs." + role + ".keytab.file", keys);
+    }
+    conf.set("dfs.web.authentication.kerberos.principal", web);
+    conf.set("dfs.web.authentication.kerberos.keytab", keys);
+    UserGroupInformation.setConfiguration(conf);
+    UserGroupInformation.loginUserFromKeytab(service, keys);
   }
 
   static synchronized void stop() {
@@ -103,12 +135,23 @@ class Cluster {
       case "chmod": // PATH MODE
         dfs().setPermission(new Path(words[1]), new org.apache.hadoop.fs.permission.FsPermission(words[2]));
         return "ok";
+      case "ec": // PATH POLICY
+        dfs().enableErasureCodingPolicy(words[2]);
+        dfs().setErasureCodingPolicy(new Path(words[1]), words[2]);
+        return "ok";
+      case "fill": // PATH, a file that Java writes
+        try (var out = dfs().create(new Path(words[1]))) {
+          out.write(new byte[3 << 20]);
+        }
+        return "ok";
       case "mkdir":
         dfs().mkdirs(new Path(words[1]));
         return "ok";
       case "leases": // how long a lease lasts without being renewed: SOFT HARD, milliseconds
         cluster.setLeasePeriod(Long.parseLong(words[1]), Long.parseLong(words[2]));
         return "ok";
+      case "cpu": // seconds of the processors that this process has had
+        return timed(() -> {}, 0);
       case "put": // FILE PATH, as "hdfs dfs -put -f"
         return timed(() -> dfs().copyFromLocalFile(false, true, new Path("file://" + words[1]), new Path(words[2])));
       case "get": // PATH FILE, as "hdfs dfs -get"
@@ -122,10 +165,17 @@ class Cluster {
 
   /** The seconds that something takes, and those of the processors, of the cluster too. */
   static String timed(Act act) throws Exception {
-    var os = (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
-    long cpu = os.getProcessCpuTime(), begin = System.nanoTime();
+    return timed(act, cpu());
+  }
+
+  static long cpu() {
+    return ((com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean()).getProcessCpuTime();
+  }
+
+  static String timed(Act act, long cpu) throws Exception {
+    long begin = System.nanoTime();
     act.run();
-    return String.format("ok %.3f %.3f", (System.nanoTime() - begin) / 1e9, (os.getProcessCpuTime() - cpu) / 1e9);
+    return String.format("ok %.3f %.3f", (System.nanoTime() - begin) / 1e9, (cpu() - cpu) / 1e9);
   }
 
   static DistributedFileSystem dfs() throws Exception {
