@@ -234,6 +234,12 @@ func (o Options) library() (lib.ClientOptions, error) {
 	}
 	options := lib.ClientOptionsFromConf(conf)
 	options.Addresses, options.User = o.Addresses, o.User
+	if conf["dfs.encrypt.data.transfer"] != "true" {
+		var err error
+		if options.DataTransferProtection, err = protection(conf["dfs.data.transfer.protection"]); err != nil {
+			return options, err
+		}
+	}
 	if options.KerberosClient == nil && o.Kerberos == nil {
 		if o.User == "" {
 			return options, errors.New("hdfs: no user: name one in the URL (hdfs://USER@HOST:PORT/…) or by HADOOP_USER_NAME")
@@ -248,6 +254,20 @@ func (o Options) library() (lib.ClientOptions, error) {
 	options.KerberosClient = krb
 	options.KerberosServicePrincipleName = cmp.Or(k.Service, options.KerberosServicePrincipleName, "nn/_HOST")
 	return options, nil
+}
+
+// protection is that of what goes to the datanodes, by the list of what the cluster allows. The library takes what a datanode offers first,
+// wants at least what it is told, and cannot read what is signed or encrypted (ADR 41).
+func protection(list string) (string, error) {
+	list = strings.ToLower(list)
+	switch {
+	case list == "":
+		return "", nil
+	case strings.Contains(list, lib.DataTransferProtectionAuthentication):
+		return lib.DataTransferProtectionAuthentication, nil
+	}
+	return "", fmt.Errorf("hdfs: dfs.data.transfer.protection is %s: %w: want authentication among what is allowed",
+		list, errors.ErrUnsupported)
 }
 
 // login gets what the keytab or the tickets are good for.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -61,18 +62,20 @@ func open(t testing.TB, o Options) *Bucket {
 type cluster struct {
 	t         testing.TB
 	addresses string
+	folder    string
 	in        io.WriteCloser
 	out       *bufio.Reader
 }
 
 // start starts a cluster, which ends with the test.
-func start(t testing.TB, datanodes, namenodes int) *cluster {
+func start(t testing.TB, datanodes, namenodes int, more ...string) *cluster {
 	t.Helper()
 	run := os.Getenv("THOLE_TEST_HDFS_RUN")
 	if run == "" {
 		t.Skip("no cluster to be stopped: THOLE_TEST_HDFS_RUN=/…/test/engines/hdfs/run.sh starts one")
 	}
-	cmd := exec.Command(run, t.TempDir(), fmt.Sprint(datanodes), fmt.Sprint(namenodes))
+	dir := t.TempDir()
+	cmd := exec.Command(run, append([]string{dir, fmt.Sprint(datanodes), fmt.Sprint(namenodes)}, more...)...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -84,14 +87,17 @@ func start(t testing.TB, datanodes, namenodes int) *cluster {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	late := time.AfterFunc(3*time.Minute, func() { cmd.Process.Kill() }) // which line meets as an end
 	t.Cleanup(func() {
 		in.Close()
 		cmd.Wait()
+		late.Stop()
 	})
-	c := &cluster{t: t, in: in, out: bufio.NewReader(out)}
+	c := &cluster{t: t, folder: dir, in: in, out: bufio.NewReader(out)}
 	if c.addresses = c.line(); c.addresses == "" {
 		t.Fatal("the cluster does not start")
 	}
+	late.Stop()
 	return c
 }
 

@@ -107,10 +107,14 @@ func (b *Bucket) explain(op, name string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, blob.ErrChanged) {
 		return fmt.Errorf("blob: %s %s: %w", op, b.url(name), err)
 	}
-	return fmt.Errorf("blob: %w", &fs.PathError{Op: op, Path: b.url(name), Err: b.reason(err)})
+	return fmt.Errorf("blob: %w", &fs.PathError{Op: op, Path: b.url(name), Err: b.reason(op, err)})
 }
 
-func (b *Bucket) reason(err error) error {
+// opConnect is what New does.
+const opConnect = "connect"
+
+// reason is an error in words of ours.
+func (b *Bucket) reason(op string, err error) error {
 	var r lib.Error
 	if errors.As(err, &r) {
 		text, _, _ := strings.Cut(r.Message(), "\n") // a stack of Java follows
@@ -135,6 +139,9 @@ func (b *Bucket) reason(err error) error {
 		return err
 	case strings.Contains(err.Error(), "SASL") || strings.Contains(err.Error(), "kerberos"):
 		return fmt.Errorf("%w: Kerberos refuses: %w; see keytab, principal and time (klist)", fs.ErrPermission, err)
+	case op == opConnect && strings.Contains(err.Error(), "unexpected sequence number"): // all that is left of a refusal
+		return fmt.Errorf("%w, or no namenode: does the cluster want Kerberos? kinit, and HADOOP_CONF_DIR with its configuration (%w)",
+			fs.ErrPermission, err)
 	case strings.Contains(err.Error(), "StandbyException"): // of the last of several
 		return fmt.Errorf("%w (%w)", ErrStandby, err)
 	}

@@ -121,10 +121,18 @@ func New(ctx context.Context, o Options) (*Bucket, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	if b.client, err = lib.NewClient(options); err != nil {
-		return nil, b.explain("connect", "", err)
+	forget := func() {}
+	if options.KerberosClient != nil {
+		forget = options.KerberosClient.Destroy // renews tickets until then
 	}
-	b.close = sync.OnceValue(b.client.Close) // twice it would panic
+	if b.client, err = lib.NewClient(options); err != nil {
+		forget()
+		return nil, b.explain(opConnect, "", err)
+	}
+	b.close = sync.OnceValue(func() error { // twice it would panic
+		forget()
+		return b.client.Close()
+	})
 	var defaults lib.ServerDefaults
 	err = b.attempts(ctx, 0, func() (err error) {
 		defaults, err = b.client.ServerDefaults() // also later calls of the library find them then, without a race
@@ -132,7 +140,7 @@ func New(ctx context.Context, o Options) (*Bucket, error) {
 	})
 	if err != nil {
 		b.Close()
-		return nil, b.explain("connect", "", err)
+		return nil, b.explain(opConnect, "", err)
 	}
 	b.opts.Replication = cmp.Or(o.Replication, defaults.Replication)
 	b.opts.BlockSize = cmp.Or(o.BlockSize, defaults.BlockSize)

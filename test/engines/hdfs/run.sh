@@ -1,9 +1,10 @@
 #!/bin/sh
-# Starts a real HDFS on loopback, whose files are in a folder: run.sh FOLDER [DATANODES [NAMENODES [kerberos]]]
+# Starts a real HDFS on loopback, whose files are in a folder: run.sh FOLDER [DATANODES [NAMENODES [PROTECTION]]]
+# With a protection, such as authentication or privacy (dfs.data.transfer.protection), it wants Kerberos, and starts a KDC.
 # It prints the addresses of the namenodes and runs until its standard input ends, or SIGTERM; src/main/java/Cluster.java says what
 # the lines of the input can ask for. The first start fetches Hadoop with Maven; later ones need no network.
 set -e
-[ -n "$1" ] || { echo "usage: run.sh FOLDER [DATANODES [NAMENODES [kerberos]]]" >&2; exit 2; }
+[ -n "$1" ] || { echo "usage: run.sh FOLDER [DATANODES [NAMENODES [PROTECTION]]]" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 jar=$here/target/hdfs-cluster-1.jar
 if [ ! -s "$jar" ] || [ "$here/pom.xml" -nt "$jar" ] || [ "$here/src/main/java/Cluster.java" -nt "$jar" ]; then

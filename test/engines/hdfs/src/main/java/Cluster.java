@@ -40,7 +40,7 @@ class Cluster {
       conf.setInt("dfs.ha.tail-edits.period", 1);
       conf.setBoolean("dfs.ha.nn.not-become-active-in-safemode", false);
     }
-    if (args.length > 3 && args[3].equals("kerberos")) kerberos(conf, new File(folder));
+    if (args.length > 3 && !args[3].isEmpty()) kerberos(conf, new File(folder), args[3]);
     MiniDFSCluster.Builder b = new MiniDFSCluster.Builder(conf).numDataNodes(datanodes).checkDataNodeAddrConfig(false);
     cluster = namenodes > 1 ? b.nnTopology(MiniDFSNNTopology.simpleHATopology(namenodes)).build() : b.build();
     if (namenodes > 1) cluster.transitionToActive(0);
@@ -67,7 +67,7 @@ class Cluster {
   }
 
   /** Starts a KDC and has the cluster want it: krb5.conf, user.keytab and hdfs.keytab are in the folder then. */
-  static void kerberos(Configuration conf, File folder) throws Exception {
+  static void kerberos(Configuration conf, File folder, String protection) throws Exception {
     var kdc = new SimpleKdcServer();
     kdc.setWorkDir(folder);
     kdc.setKdcHost("localhost");
@@ -84,7 +84,7 @@ class Cluster {
     conf.setBoolean("hadoop.security.authorization", true);
     conf.setBoolean("dfs.block.access.token.enable", true);
     conf.setBoolean("ignore.secure.ports.for.testing", true);
-    conf.set("dfs.data.transfer.protection", "authentication,privacy");
+    conf.set("dfs.data.transfer.protection", protection);
     for (String role : new String[] {"namenode", "datanode"}) {
       conf.set("dfs." + role + ".kerberos.principal", service);
       conf.set("dfs." + role + ".keytab.file", keys);
