@@ -20,12 +20,12 @@ type Store struct {
 
 // Paths is the bucket of everything that people name: files of the system by paths, as Files has them, and objects of stores by URLs such
 // as s3://bucket/models/lr. What path.Join makes of a URL, s3:/bucket/models/lr, names the same. Errors and listings show names as they
-// were given. It may be used by many goroutines.
+// were given. It may be used by many goroutines. A nil *Paths has files alone.
 type Paths struct {
-	files  Files
+	sync   bool
 	stores []Store
 	opened *opened
-	root   string // URL that names lie below; "": they are paths and URLs
+	roots  []string // paths and URLs that everything lies below, names that are no URLs below the first; none: of the whole system
 }
 
 // opened is the buckets of stores that were asked for, by scheme and authority.
@@ -42,7 +42,20 @@ func NewPaths(stores ...Store) *Paths {
 // Synced is the same bucket, where what Commit or Publish has made visible is on the disk when they return, or not necessarily, as said.
 // Stores have it always.
 func (p *Paths) Synced(yes bool) *Paths {
-	return &Paths{Files{Sync: yes}, p.stores, p.opened, p.root}
+	if p == nil {
+		return &Paths{sync: yes}
+	}
+	return &Paths{yes, p.stores, p.opened, p.roots}
+}
+
+// Below is the bucket of what lies below the roots, which are paths and URLs: names are those below the first, or URLs below any.
+func (p *Paths) Below(roots ...string) *Paths {
+	below := *p.Synced(p != nil && p.sync)
+	below.roots = nil
+	for _, root := range roots {
+		below.roots = append(below.roots, Clean(root))
+	}
+	return &below
 }
 
 // URL splits a URL, also one that path.Join has cleaned, into its scheme, its authority and what follows, without slashes at either end.
@@ -81,15 +94,18 @@ func Clean(name string) string {
 
 // at is the bucket that a name leads to, and the name there. The root of a store is ".".
 func (p *Paths) at(ctx context.Context, name string) (Bucket, string, error) {
-	if p.root != "" {
-		if err := checkName(name); err != nil {
+	if p == nil {
+		return Files{}, name, nil
+	}
+	if len(p.roots) > 0 {
+		var err error
+		if name, err = p.below(name); err != nil {
 			return nil, "", err
 		}
-		name = p.root + "/" + name
 	}
 	scheme, authority, rest, is := URL(name)
 	if !is {
-		return p.files, name, nil
+		return Files{Sync: p.sync}, name, nil
 	}
 	var schemes []string
 	for _, s := range p.stores {
@@ -124,16 +140,22 @@ func (o *opened) bucket(ctx context.Context, s Store, authority string) (Bucket,
 	return b, nil
 }
 
-// Folder is the bucket of what lies below a path or URL.
-func (p *Paths) Folder(name string) Bucket {
-	if IsURL(name) {
-		return &Paths{p.files, p.stores, p.opened, Clean(name)}
+// below is the whole name of one that lies below the roots.
+func (p *Paths) below(name string) (string, error) {
+	if !IsURL(name) {
+		if err := checkName(name); err != nil {
+			return "", err
+		}
+		return strings.TrimSuffix(p.roots[0], "/") + "/" + name, nil
 	}
-	return &Dir{name, p.files.Sync}
+	whole := Clean(name)
+	for _, root := range p.roots {
+		if strings.HasPrefix(whole, root+"/") {
+			return whole, nil
+		}
+	}
+	return "", fmt.Errorf("blob: %s: not below %s: %w", name, strings.Join(p.roots, " or "), ErrName)
 }
-
-// above is the bucket of all names.
-func (p *Paths) above() *Paths { return &Paths{p.files, p.stores, p.opened, ""} }
 
 // Open implements Bucket.
 func (p *Paths) Open(ctx context.Context, name string) (Object, error) {
@@ -164,10 +186,10 @@ func (p *Paths) CreateOver(ctx context.Context, name string, over State) (Writer
 
 // List implements Bucket.
 func (p *Paths) List(ctx context.Context, tree string) ([]Info, error) {
-	if p.root != "" && (tree == "" || tree == ".") {
-		infos, err := p.above().List(ctx, p.root)
+	if p != nil && len(p.roots) > 0 && (tree == "" || tree == ".") {
+		infos, err := (&Paths{p.sync, p.stores, p.opened, nil}).List(ctx, p.roots[0])
 		for i := range infos {
-			infos[i].Name = strings.TrimPrefix(infos[i].Name, p.root+"/")
+			infos[i].Name = strings.TrimPrefix(strings.TrimPrefix(infos[i].Name, p.roots[0]), "/")
 		}
 		return infos, err
 	}

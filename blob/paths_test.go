@@ -23,11 +23,11 @@ func memories() blob.Store {
 
 // TestPathsBelow holds what lies below a URL, and below a folder, to what every bucket is held to.
 func TestPathsBelow(t *testing.T) {
-	for _, at := range []string{"mem://a", "mem://a/", "mem:/a/deep/er", "here"} {
+	for _, at := range []string{"mem://a", "mem://a/", "mem:/a/deep/er", "here", "."} {
 		t.Run(at, func(t *testing.T) {
 			blobtest.Run(t, blobtest.Kind{Empty: func(t *testing.T) blob.Bucket {
 				t.Chdir(t.TempDir())
-				return blob.NewPaths(memories()).Folder(at)
+				return blob.NewPaths(memories()).Below(at)
 			}})
 		})
 	}
@@ -72,6 +72,30 @@ func TestPaths(t *testing.T) {
 	}
 	if data, err := blob.ReadAll(t.Context(), p, "mem://a/n/z", 100); string(data) != "in mem:/a/m/y/z" || err != nil {
 		t.Errorf("%q, %v", data, err)
+	}
+}
+
+// TestPathsOfRoots keeps names below the roots: others' objects are out of reach.
+func TestPathsOfRoots(t *testing.T) {
+	t.Chdir(t.TempDir())
+	all := blob.NewPaths(memories())
+	p := all.Below("here", "mem://a/models")
+	for _, name := range []string{"m/x", "mem://a/models/m", "mem:/a/models/n/x"} {
+		if err := blob.WriteAll(t.Context(), p, name, []byte("in "+name)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if data, err := blob.ReadAll(t.Context(), all, "here/m/x", 100); string(data) != "in m/x" || err != nil {
+		t.Errorf("%q, %v", data, err)
+	}
+	for _, name := range []string{"/etc/passwd", "../x", "mem://a/other", "mem://a/models", "mem://a/models/../other", "mem://b/models/m", "gs://a/x"} {
+		_, create := p.Create(t.Context(), name)
+		_, open := p.Open(t.Context(), name)
+		for what, err := range map[string]error{"create": create, "open": open, "publish": p.Publish(t.Context(), "m/x", name, blob.Anything)} {
+			if !errors.Is(err, blob.ErrName) {
+				t.Errorf("%s %s: %v, want ErrName", what, name, err)
+			}
+		}
 	}
 }
 

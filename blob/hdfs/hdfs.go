@@ -233,7 +233,7 @@ func (b *Bucket) List(ctx context.Context, tree string) ([]blob.Info, error) {
 	case err != nil:
 		return nil, b.explain("list", tree, err)
 	case !info.IsDir():
-		return []blob.Info{{Name: tree, Size: info.Size()}}, nil
+		return []blob.Info{{Name: tree, Size: info.Size(), Modified: info.ModTime()}}, nil
 	}
 	var found []blob.Info
 	if err := b.list(ctx, tree, &found); err != nil {
@@ -253,7 +253,7 @@ func (b *Bucket) list(ctx context.Context, dir string, found *[]blob.Info) error
 		switch {
 		case strings.HasPrefix(e.Name(), tmpMark):
 		case !e.IsDir():
-			*found = append(*found, blob.Info{Name: name, Size: e.Size()})
+			*found = append(*found, blob.Info{Name: name, Size: e.Size(), Modified: e.ModTime()})
 		default:
 			if err := b.list(ctx, name, found); err != nil {
 				return err
