@@ -35,6 +35,7 @@ var panics = map[string]string{
 var clocks = map[string]string{
 	"rpc/tcp":   "deadlines of connections",
 	"blob/hdfs": "deadlines of connections, and the age of leftovers",
+	"blob/s3":   "deadlines of connections",
 	"coord":     "leases of roles, which no result depends on",
 }
 
