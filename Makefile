@@ -1,5 +1,5 @@
 # Names for commands; none of them is needed to build. The gate is "go test ./...".
-.PHONY: build test race fuzz soak kills mutants bench peers models onnx golden docs module
+.PHONY: build test race fuzz soak kills mutants bench peers models onnx hdfs golden docs module
 
 build:
 	CGO_ENABLED=0 go build -o out/ ./cmd/...
@@ -43,6 +43,10 @@ models:
 # Train each network, export it as ONNX and compare what ONNX Runtime says with predict (docs/export.md): make onnx PYTHON=/path/to/python
 onnx: build
 	$(or $(PYTHON),python3) internal/oracle/onnx_check.py out/thole
+
+# The tests of blob/hdfs on a real HDFS, which Maven downloads once (docs/hdfs.md).
+hdfs:
+	test/engines/hdfs/test.sh
 
 # Rewrite the golden files of the packages whose tests have the flag; read the difference before committing it.
 golden:

@@ -1,0 +1,80 @@
+package hdfs
+
+import (
+	"context"
+	"net"
+	"time"
+)
+
+// dialTimeout is how long a peer has to accept a connection.
+const dialTimeout = 10 * time.Second
+
+// dialer makes connections that end when their peer is silent for too long, and with their first error: the library reads an answer
+// that came too late as that to its next request.
+func (b *Bucket) dialer() func(network, address string) (net.Conn, error) {
+	d := &net.Dialer{Timeout: min(dialTimeout, b.opts.Timeout), KeepAlive: 30 * time.Second}
+	return func(network, address string) (net.Conn, error) {
+		c, err := d.Dial(network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &conn{c, b.opts.Timeout}, nil
+	}
+}
+
+type conn struct {
+	net.Conn
+	timeout time.Duration
+}
+
+func (c *conn) Read(p []byte) (int, error) {
+	_ = c.SetReadDeadline(time.Now().Add(c.timeout)) // Read says what is wrong
+	n, err := c.Conn.Read(p)
+	if err != nil {
+		c.Close()
+	}
+	return n, err
+}
+
+func (c *conn) Write(p []byte) (int, error) {
+	_ = c.SetWriteDeadline(time.Now().Add(c.timeout))
+	n, err := c.Conn.Write(p)
+	if err != nil {
+		c.Close()
+	}
+	return n, err
+}
+
+// attempt does something, again and again while the cluster cannot, for as long as it has patience. What is done must be the same if
+// it was done before.
+func (b *Bucket) attempt(ctx context.Context, do func() error) error {
+	return b.attempts(ctx, b.opts.Patience, do)
+}
+
+func (b *Bucket) attempts(ctx context.Context, patience time.Duration, do func() error) error {
+	end := time.Now().Add(patience)
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		err := do()
+		if err == nil || !passes(err) || !time.Now().Add(wait).Before(end) {
+			return err
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// sleep waits, unless the context ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

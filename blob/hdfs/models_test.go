@@ -1,0 +1,158 @@
+package hdfs
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/format/all"
+	"thole.example/format/formattest"
+)
+
+// TestGoldenModels reads the golden files of all formats from HDFS, finds out what they are where a path alone can tell, and saves them
+// there again.
+func TestGoldenModels(t *testing.T) {
+	b := open(t, given(t))
+	leakless(t)
+	codecs := all.Codecs()
+	for _, g := range formattest.Goldens(t, "../../format/*/testdata/golden/*.txtar") {
+		t.Run(g.Name, func(t *testing.T) {
+			at := g.Name + "/"
+			for name, data := range g.Files {
+				write(t, b, at+name, data)
+			}
+			r, c, err := codecs.Open(t.Context(), b, at+g.Path, g.Format, format.Options{Set: g.Options})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			if err := g.Compare(t.Context(), r); err != nil {
+				t.Error(err)
+			}
+			if g.Write == nil {
+				return
+			}
+			saved := at + "saved/" + filepath.Base(g.Path)
+			for round := range 2 { // the second replaces the first
+				over, err := b.State(t.Context(), saved)
+				if err == nil {
+					err = format.Convert(t.Context(), g.Reader(), c, b, saved, format.Options{Set: g.Write, Over: over}, nil, nil)
+				}
+				if err != nil {
+					t.Fatalf("save %d: %v", round, err)
+				}
+			}
+			again, err := c.Open(t.Context(), b, saved, format.Options{Set: g.Options})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer again.Close()
+			if err := g.Compare(t.Context(), again); err != nil {
+				t.Errorf("saved: %v", err)
+			}
+			left, err := b.Unfinished(t.Context(), at+"saved")
+			if len(left) != 0 || err != nil {
+				t.Errorf("%v remain, %v", left, err)
+			}
+		})
+	}
+}
+
+// angelModels are folders that Angel wrote.
+const angelModels = "../../../shared/golden/angel"
+
+// TestAngelModels copies models that Angel wrote into HDFS, where Angel keeps them, and reads them there as from a folder.
+func TestAngelModels(t *testing.T) {
+	b := open(t, given(t))
+	leakless(t)
+	var models []string
+	err := filepath.WalkDir(angelModels, func(p string, e fs.DirEntry, err error) error {
+		if err == nil && slices.Contains([]string{"meta", "_meta", "graph.json"}, e.Name()) {
+			models = append(models, filepath.Dir(p))
+		}
+		return err
+	})
+	if err != nil || len(models) == 0 {
+		t.Skipf("no models of Angel at %s: %v", angelModels, err)
+	}
+	read := 0
+	for _, dir := range models {
+		if strings.Contains(dir, "input_") {
+			continue // a part of another
+		}
+		local, name, err := blob.Local(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, dialect, err := all.Codecs().Detect(t.Context(), local, name)
+		if err != nil {
+			continue // settings are needed, which Angel's files do not say
+		}
+		t.Run(strings.TrimPrefix(filepath.ToSlash(dir), angelModels+"/"), func(t *testing.T) {
+			at := "angel/" + strings.TrimPrefix(filepath.ToSlash(dir), angelModels+"/")
+			copyFolder(t, b, dir, at)
+			got, said, err := all.Codecs().Detect(t.Context(), b, at)
+			if err != nil || got.Info().Name != "angel" || got.Info().Name != c.Info().Name || said != dialect {
+				t.Fatalf("%v in dialect %q, %v, want angel in %q", got, said, err, dialect)
+			}
+			want := cells(t, c, local, name)
+			if found := cells(t, got, b, at); !slices.Equal(found, want) {
+				t.Errorf("%q, want %q", found, want)
+			}
+			read += len(want)
+		})
+	}
+	t.Logf("%d models, %d cells", len(models), read)
+}
+
+func copyFolder(t *testing.T, b blob.Bucket, dir, to string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err != nil {
+			return err
+		}
+		return blob.WriteAll(t.Context(), b, to+"/"+filepath.ToSlash(rel), data)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cells is all that a model says, and whether there is something wrong with it.
+func cells(t *testing.T, c format.Codec, b blob.Bucket, name string) (found []string) {
+	t.Helper()
+	r, err := format.Open(t.Context(), c, b, name, format.Options{})
+	if err != nil {
+		return []string{"not opened"}
+	}
+	defer r.Close()
+	for _, m := range r.Matrices() {
+		for block, err := range r.Blocks(t.Context(), m.Name, m.Rect()) {
+			if err == nil {
+				err = block.EachText(func(row, col int64, v []byte) error {
+					found = append(found, fmt.Sprintf("%s %d %d %s", m.Name, row, col, v))
+					return nil
+				})
+			}
+			if err != nil {
+				_, what, _ := strings.Cut(err.Error(), "at byte") // before it is the name
+				return append(found, "error "+what)
+			}
+		}
+	}
+	return found
+}
