@@ -32,6 +32,12 @@ func launchers() []launcher {
 	}
 }
 
+// launchKeys are the keys of job files that thole launch alone takes: what trains passes over them, so that the same file is for all.
+func launchKeys() []string {
+	both := []string{"servers", "tasks", "job", "memory", "log", "runs", "dry-run"}
+	return slices.DeleteFunc(launchOnly(), func(name string) bool { return slices.Contains(both, name) })
+}
+
 // keeper looks after the launches of a place, for the commands below thole launch.
 type keeper interface {
 	// flags adds those by which a command finds a launch, beside the folder that it may have.
