@@ -75,10 +75,14 @@ each process. Ctrl-C ends all of them, a second one at once; they also end when 
 goes on in the background. While it runs thole launch scale gives it other numbers of servers and workers.
 
 With --server-log each server keeps a log of its changes there, and is where it died when it is started again: nobody goes back to a
-checkpoint, and under ASP no update is lost. A new launch begins with new logs.`,
+checkpoint, and under ASP no update is lost. A new launch begins with new logs.
+
+With --on kubernetes servers and workers are pods of a cluster, by an --image; paths are those of the pods, in a --volume. --dry-run prints
+the manifest, which kubectl apply takes. Else it is applied; states of pods are told, and all is removed in the end (docs/kubernetes.md).`,
 		Example: `  thole launch --servers 2 --workers 2 --data train.libsvm --model out/lr2
   thole launch --on local --servers 2 --workers 2 --tasks 4 --algo svm --data train.libsvm --holdout 0.1 --epochs 20 --dir jobs/svm
   thole launch --workers 2 --algo gbdt --data loans.csv --label-column defaulted --trees 20 --model out/trees2
+  thole launch --on kubernetes --image registry/thole:1 --volume data=pvc:clicks:/data --data /data/train.libsvm --model /data/lr --dry-run
   thole launch --servers 2 --workers 2 --data train.libsvm --model out/lr3 --dir jobs/lr3 --detach
   thole launch status jobs/lr3 --json
   thole launch stop jobs/lr3`,
