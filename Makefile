@@ -2,7 +2,7 @@
 .PHONY: build image test race fuzz soak kills engines mutants bench peers models onnx golden docs module
 
 build:
-	CGO_ENABLED=0 go build -o out/ ./cmd/thole
+	CGO_ENABLED=0 go build -o out/ ./cmd/...
 
 # The image of the binary (deploy/Dockerfile): make image IMAGE=registry.example/thole:1 DOCKER=podman
 image:

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"thole.example/blob"
 	"thole.example/data"
 )
 
@@ -61,7 +62,9 @@ func launchOnly() []string {
 	return all
 }
 
-func launchCommand(e *env) *cobra.Command { return launchFlags(e, &launch{job: &job{name: "train"}}) }
+func launchCommand(e *env) *cobra.Command {
+	return launchFlags(e, &launch{job: &job{name: "train", paths: e.paths}})
+}
 
 // launchFlags is the command with flags that say what the launch is.
 func launchFlags(e *env, l *launch) *cobra.Command {
@@ -266,7 +269,7 @@ func storeOf(paths ...string) (string, error) {
 	root := filepath.VolumeName(here) + string(filepath.Separator)
 	store := here
 	for _, path := range paths {
-		if path == "" {
+		if path == "" || blob.IsURL(path) {
 			continue
 		}
 		if _, err := nameBelow(store, path); err == nil {
@@ -278,6 +281,18 @@ func storeOf(paths ...string) (string, error) {
 		store = root
 	}
 	return store, nil
+}
+
+// storesOf are the stores that the servers need for those of these paths that are URLs, without what is below them.
+func storesOf(paths ...string) (all []string) {
+	for _, path := range paths {
+		if scheme, authority, _, is := blob.URL(path); is {
+			if root := blob.Clean(scheme + "://" + authority); !slices.Contains(all, root) {
+				all = append(all, root)
+			}
+		}
+	}
+	return all
 }
 
 // csvField is a text as a field of CSV.
