@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"thole.example/blob"
 	"thole.example/internal/number"
 	"thole.example/kubeapi"
 	"thole.example/launch/kubernetes"
@@ -88,8 +89,8 @@ func kubeLaunchFlags(f *pflag.FlagSet, l *launch) {
 	f.StringVar(&k.image, "image", "", "image of thole that the nodes can pull")
 	f.StringVar(&k.pullPolicy, "image-pull-policy", "", "when nodes pull it: Always, IfNotPresent or Never (default: the cluster's)")
 	f.StringSliceVar(&k.pullSecrets, "image-pull-secret", nil, "secrets of registries that ask who comes")
-	f.StringVar(&k.store, "store", "", "the servers' --store: a folder in a volume (default: the volume that has --model, --checkpoint and "+
-		"--load)")
+	f.StringVar(&k.store, "store", "", "the servers' --store: a folder in a volume, or a URL such as s3://bucket/models, with paths "+
+		"below it or URLs (default: the volume of --model, --checkpoint and --load, or their buckets)")
 	f.StringArrayVar(&k.volumes, "volume", nil, "files that all pods have at a path, "+kubernetes.VolumeForm+"; kinds are "+
 		kubernetes.VolumeHelp())
 	f.StringArrayVar(&k.env, "env", nil, "variable of all pods, NAME=VALUE")
@@ -290,7 +291,7 @@ func (k *kubeKeeper) stop(ctx context.Context, e *env, args []string) error {
 // inPods checks a path of the user that is one of pods.
 func inPods(k *kubernetes.Launch, flag, text string) error {
 	switch {
-	case strings.Contains(text, "://"):
+	case blob.IsURL(text):
 		return nil
 	case !path.IsAbs(text):
 		return usageError{fmt.Errorf("--%s %s, want an absolute path: it is one of the pods, whose working directory is not yours", flag, text)}

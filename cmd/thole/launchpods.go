@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"thole.example/blob"
 	"thole.example/internal/number"
 	"thole.example/launch/kubernetes"
 )
@@ -36,8 +37,10 @@ func (l *launch) pods(ctx context.Context, e *env, namespace string) (*kubernete
 		return nil, usageError{fmt.Errorf("--load %s without --algo or --graph, want one of them, which says what that model is: it lies in a "+
 			"volume, and this process does not read it", l.load)}
 	}
-	l.atServers, l.elsewhere = true, l.load != ""
+	load := l.load
+	l.atServers, l.load = true, "" // it is read by the pods
 	p, err := l.choose(ctx)
+	l.load = load
 	if err != nil {
 		return nil, err
 	}
@@ -140,44 +143,73 @@ func (l *launch) placesInPods(k *kubernetes.Launch) (store string, err error) {
 	return l.storeInPods(k)
 }
 
-// storeInPods is the servers' folder: what the user says, or the volume of what they save and load.
+// storePaths are the paths at which the servers save and load, some of which may be empty, by their flags.
+func (l *launch) storePaths() []setting {
+	resume := l.resume
+	if resume == resumeAuto || resume == resumeNever {
+		resume = ""
+	}
+	return []setting{{"model", []string{l.model}}, {"checkpoint", []string{l.checkpoint}}, {"load", []string{l.load}},
+		{"load-state", []string{l.loadState}}, {"resume", []string{resume}}}
+}
+
+// storeInPods is the servers' folder: what the user says, or the volume of what they save and load; "": they need none.
 func (l *launch) storeInPods(k *kubernetes.Launch) (store string, err error) {
-	store = l.kube.store
-	if strings.Contains(store, "://") {
-		return store, nil // paths are checked by the workers: they are below it
+	if store = l.kube.store; blob.IsURL(store) {
+		return "", nil // paths are below it, or URLs
 	}
 	if store != "" {
 		if err := inPods(k, "store", store); err != nil {
 			return "", err
 		}
 	}
-	resume := l.resume
-	if resume == resumeAuto || resume == resumeNever {
-		resume = ""
-	}
-	for _, one := range []struct{ flag, path string }{{"model", l.model}, {"checkpoint", l.checkpoint}, {"load", l.load},
-		{"load-state", l.loadState}, {"resume", resume}} {
-		if one.path == "" {
+	for _, one := range l.storePaths() {
+		file := one.texts[0]
+		if file == "" || blob.IsURL(file) {
 			continue
 		}
-		if err := inPods(k, one.flag, one.path); err != nil {
+		if err := inPods(k, one.flag, file); err != nil {
 			return "", err
 		}
-		v := k.VolumeAt(one.path)
+		v := k.VolumeAt(file)
 		switch {
-		case strings.Contains(one.path, "://"):
-			return "", usageError{fmt.Errorf("--%s %s, want --store with the bucket, and a path below it", one.flag, one.path)}
 		case store == "":
 			store = v.Path
-		case !strings.HasPrefix(path.Clean(one.path), strings.TrimSuffix(path.Clean(store), "/")+"/"):
+		case !strings.HasPrefix(path.Clean(file), strings.TrimSuffix(path.Clean(store), "/")+"/"):
 			return "", usageError{fmt.Errorf("--%s %s is not below %s, want all that servers save and load in one folder: see --store", one.flag,
-				one.path, store)}
+				file, store)}
 		}
-		if v.ReadOnly && one.flag != "load" && one.flag != "load-state" && one.flag != "resume" {
-			return "", usageError{fmt.Errorf("--%s %s is in the volume %s, which is read only: want one without :ro", one.flag, one.path, v.Name)}
+		if v.ReadOnly && (one.flag == "model" || one.flag == "checkpoint") {
+			return "", usageError{fmt.Errorf("--%s %s is in the volume %s, which is read only: want one without :ro", one.flag, file, v.Name)}
 		}
 	}
 	return store, nil
+}
+
+// stores are the servers' --store: the folder, and those of URLs. The first is where the best epoch lies meanwhile, which all servers have.
+func (l *launch) stores(k *kubernetes.Launch, folder string) (all []string) {
+	switch {
+	case blob.IsURL(l.kube.store):
+		all = append(all, l.kube.store)
+	case folder != "":
+		all = append(all, folder)
+	}
+	for _, one := range l.storePaths() {
+		for _, url := range storesOf(one.texts[0]) {
+			if !slices.Contains(all, url) {
+				all = append(all, url)
+			}
+		}
+	}
+	for i := range k.Volumes {
+		if v := &k.Volumes[i]; len(all) == 0 && !v.ReadOnly {
+			all = append(all, v.Path)
+		}
+	}
+	if len(all) == 0 {
+		all = append(all, kubernetes.ScratchFolder) // nothing is saved
+	}
+	return all
 }
 
 // words are the command lines of the pods, and the files that they name.
@@ -201,11 +233,7 @@ func (l *launch) words(ctx context.Context, e *env, k *kubernetes.Launch, store 
 			own.jobFile = there
 		}
 	}
-	shared := ""
-	if !strings.Contains(store, "://") {
-		shared = store
-	}
-	k.WorkerArgs = append(at.common(nil, shared), "--log=", "--runs="+runsNone) // whatever --job says
+	k.WorkerArgs = append(at.common(nil, store), "--log=", "--runs="+runsNone) // whatever --job says
 	for _, one := range []struct{ flag, value string }{{"wait", kubeWait.String()}, {"retry", kubeRetry.String()}} {
 		if !l.given(one.flag) {
 			k.WorkerArgs = append(k.WorkerArgs, "--"+one.flag+"="+one.value)
@@ -214,10 +242,11 @@ func (l *launch) words(ctx context.Context, e *env, k *kubernetes.Launch, store 
 	if !trees {
 		k.WorkerArgs = append(k.WorkerArgs, "--memory="+l.shareOf(k.Worker))
 	}
-	if store == "" {
-		store = kubernetes.ScratchFolder // nothing is saved
+	k.ServerArgs = nil
+	for _, one := range l.stores(k, store) {
+		k.ServerArgs = append(k.ServerArgs, "--store="+one)
 	}
-	k.ServerArgs = []string{"--store=" + store, "--scratch=" + kubernetes.ScratchFolder, "--memory=" + l.shareOf(k.Server)}
+	k.ServerArgs = append(k.ServerArgs, "--scratch="+kubernetes.ScratchFolder, "--memory="+l.shareOf(k.Server))
 	if l.noChecksum {
 		k.ServerArgs = append(k.ServerArgs, "--no-checksum")
 	}

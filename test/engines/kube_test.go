@@ -198,12 +198,36 @@ func (k *kube) gone(t *testing.T, name string) {
 	}
 }
 
+// jobSetDefinition is the file that defines JobSets, which is outside put where the test inside finds it.
+func jobSetDefinition(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(ready(t).dir, "jobset.yaml")
+	if os.Getenv(inside) != "" {
+		return file
+	}
+	var module struct{ Dir string }
+	if err := json.Unmarshal([]byte(must(t, "go", "mod", "download", "-json", "sigs.k8s.io/jobset@v0.8.0")), &module); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(module.Dir, "config", "components", "crd", "bases", "jobset.x-k8s.io_jobsets.yaml"))
+	if err == nil {
+		err = os.WriteFile(file, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // TestKubeManifest: what --dry-run prints is taken by the API, which knows all of its fields.
 func TestKubeManifest(t *testing.T) {
+	jobSets := jobSetDefinition(t)
 	k := kubernetes(t)
 	if k == nil {
 		return
 	}
+	k.kubectl(t, "apply", "--server-side", "-f", jobSets)
+	k.kubectl(t, "wait", "--for=condition=Established", "crd/jobsets.jobset.x-k8s.io", "--timeout=1m")
 	dir := t.TempDir()
 	job := filepath.Join(dir, "job.yaml")
 	if err := os.WriteFile(job, []byte("on: kubernetes\nimage: thole\nvolume: [data=pvc:d:/data]\ndata: {path: /data/a}\nmodel: {savepath: /data/m}\n"), 0o600); err != nil {
@@ -212,6 +236,7 @@ func TestKubeManifest(t *testing.T) {
 	for i, args := range [][]string{
 		{"--on", "kubernetes", "--image", "thole", "--volume", "data=pvc:d:/data", "--data", "/data/a", "--model", "/data/m"},
 		{"--job", job, "--servers", "2"},
+		{"--job", job, "--jobset", "--queue", "q", "--workers", "2"},
 		{"--on", "kubernetes", "--image", "registry.example/thole:1", "--image-pull-policy", "IfNotPresent", "--image-pull-secret", "r", "--servers", "3",
 			"--workers", "4", "--tasks", "8", "--volume", "data=pvc:d:/data:ro", "--volume", "h=hostPath:/mnt/a:/h", "--volume", "s=secret:s:/s",
 			"--volume", "c=configMap:c:/c", "--volume", "n=nfs:files/exports:/n", "--env", "A=yes", "--env", "B=1e3", "--env", "C=12:30", "--env-from-secret", "s3",
