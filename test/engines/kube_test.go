@@ -115,7 +115,7 @@ func (k *kube) get(t *testing.T, path string, into any) {
 		t.Fatal(err)
 	}
 	defer r.Body.Close()
-	if err := json.NewDecoder(r.Body).Decode(into); err != nil {
+	if err := json.NewDecoder(r.Body).Decode(into); err != nil && r.StatusCode == http.StatusOK {
 		t.Fatal(err)
 	}
 }
@@ -227,7 +227,11 @@ func TestKubeManifest(t *testing.T) {
 		return
 	}
 	k.kubectl(t, "apply", "--server-side", "-f", jobSets)
-	k.kubectl(t, "wait", "--for=condition=Established", "crd/jobsets.jobset.x-k8s.io", "--timeout=1m")
+	until(t, "the API knows JobSets", time.Minute, func() bool {
+		var list struct{ Kind string } // until then it is no list that the API answers with
+		k.get(t, "/apis/jobset.x-k8s.io/v1alpha2/jobsets", &list)
+		return list.Kind == "JobSetList"
+	})
 	dir := t.TempDir()
 	job := filepath.Join(dir, "job.yaml")
 	if err := os.WriteFile(job, []byte("on: kubernetes\nimage: thole\nvolume: [data=pvc:d:/data]\ndata: {path: /data/a}\nmodel: {savepath: /data/m}\n"), 0o600); err != nil {
