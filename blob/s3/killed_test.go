@@ -241,7 +241,7 @@ func TestNoMixture(t *testing.T) {
 					}
 				})
 			}
-			for version := 1; version <= 25; version++ {
+			for version := 1; version <= 10; version++ {
 				publish(version)
 			}
 			close(done)
