@@ -15,7 +15,6 @@ import (
 
 	"thole.example/blob"
 	"thole.example/data"
-	"thole.example/internal/spell"
 )
 
 // launch is a training by processes of its own, as the user asks for it.
@@ -27,27 +26,41 @@ type launch struct {
 	detach, serverLog bool
 	user              []setting // what the user gave
 	launcher          launcher
+	title             string // --name
+	resources
+	kube kubeFlags
 }
 
-// launcher starts the processes of a job somewhere, and looks after them.
-type launcher struct {
-	name, help string
-	launch     func(context.Context, *env, *launch) error
+// resources is what each server and each worker asks of a place that divides machines.
+type resources struct {
+	serverMemory, workerMemory string // sizes; "": the place's default
+	serverCPUs, workerCPUs     string // numbers, like 2 or 0.5; "": the place's default
 }
 
-// launchers is the table of places where processes run.
-func launchers() []launcher {
-	return []launcher{
-		{"local", "processes of this machine", launchHere},
-	}
+// farFlags are the flags of launches by another system, which divides machines among many.
+var farFlags = []string{"name", "dry-run", "server-memory", "server-cpus", "worker-memory", "worker-cpus"}
+
+func (l *launch) farFlags(f *pflag.FlagSet) {
+	r := &l.resources
+	f.StringVar(&l.title, "name", "", "name of the launch there (default: of the algorithm and the time)")
+	f.BoolVar(&l.dryRun, "dry-run", false, "print what that system would be given, and start nothing")
+	f.StringVar(&r.serverMemory, "server-memory", "", "memory of each server, a size like 4GiB")
+	f.StringVar(&r.serverCPUs, "server-cpus", "", "processors of each server")
+	f.StringVar(&r.workerMemory, "worker-memory", "", "memory of each worker, a size like 4GiB")
+	f.StringVar(&r.workerCPUs, "worker-cpus", "", "processors of each worker")
 }
 
 // logRetry is how long workers wait for a server that replays its log after a pause.
 const logRetry = time.Minute
 
 // launchOnly are the flags that say how processes are launched, and which these do not get as they are.
-var launchOnly = []string{"on", "servers", "workers", "tasks", "restarts", "dir", "detach", "server-log", "job", "log", "runs", "memory",
-	"most-workers"}
+func launchOnly() []string {
+	all := append([]string{"on", "servers", "workers", "tasks", "restarts", "detach", "job", "memory"}, farFlags...)
+	for _, one := range launchers() {
+		all = append(all, one.own...)
+	}
+	return all
+}
 
 func launchCommand(e *env) *cobra.Command {
 	return launchFlags(e, &launch{job: &job{name: "train"}})
@@ -65,10 +78,14 @@ each process. Ctrl-C ends all of them, a second one at once; they also end when 
 goes on in the background. While it runs thole launch scale gives it other numbers of servers and workers.
 
 With --server-log each server keeps a log of its changes there, and is where it died when it is started again: nobody goes back to a
-checkpoint, and under ASP no update is lost. A new launch begins with new logs.`,
+checkpoint, and under ASP no update is lost. A new launch begins with new logs.
+
+With --on kubernetes servers and workers are pods of a cluster, by an --image; paths are those of the pods, in a --volume. --dry-run prints
+the manifest, which kubectl apply takes. Else it is applied; states of pods are told, and all is removed in the end (docs/kubernetes.md).`,
 		Example: `  thole launch --servers 2 --workers 2 --data train.libsvm --model out/lr2
   thole launch --on local --servers 2 --workers 2 --tasks 4 --algo svm --data train.libsvm --holdout 0.1 --epochs 20 --dir jobs/svm
   thole launch --workers 2 --algo gbdt --data loans.csv --label-column defaulted --trees 20 --model out/trees2
+  thole launch --on kubernetes --image registry/thole:1 --volume data=pvc:clicks:/data --data /data/train.libsvm --model /data/lr --dry-run
   thole launch --servers 2 --workers 2 --data train.libsvm --model out/lr3 --dir jobs/lr3 --detach
   thole launch status jobs/lr3 --json
   thole launch stop jobs/lr3`,
@@ -77,7 +94,7 @@ checkpoint, and under ASP no update is lost. A new launch begins with new logs.`
 	l.job.flags(e, c)
 	f := c.Flags()
 	f.StringVar(&l.jobFile, "job", "", "file of settings, as thole train --job takes it")
-	f.StringVar(&l.on, "on", "local", "where the processes run: "+strings.Join(launcherNames(), ", "))
+	f.StringVar(&l.on, "on", "local", onHelp())
 	f.IntVar(&l.servers, "servers", 1, "server processes")
 	f.IntVar(&l.workers, "workers", 1, "worker processes, which share the tasks")
 	f.IntVar(&l.most, "most-workers", 0, "workers that there may be, as thole launch scale asks for them; with --give-up (default: --workers)")
@@ -91,16 +108,15 @@ checkpoint, and under ASP no update is lost. A new launch begins with new logs.`
 	f.DurationVar(&l.wait, "wait", defaultWait, "how long workers wait for the others to join; 0: as long as it takes")
 	f.DurationVar(&l.retry, "retry", defaultRetry, "how long workers try to reach a server again when the connection is lost")
 	l.giveUpFlags(c)
+	l.farFlags(f)
+	for _, one := range launchers() {
+		if one.flags != nil {
+			one.flags(f, l)
+		}
+	}
 	c.SuggestionsMinimumDistance = 2
 	c.AddCommand(launchStatusCommand(e), launchLogsCommand(e), launchScaleCommand(e), launchStopCommand(e))
 	return c
-}
-
-func launcherNames() (names []string) {
-	for _, one := range launchers() {
-		names = append(names, one.name)
-	}
-	return names
 }
 
 func (l *launch) run(ctx context.Context, e *env) (err error) {
@@ -117,12 +133,10 @@ func (l *launch) run(ctx context.Context, e *env) (err error) {
 
 // check checks what the user said of processes.
 func (l *launch) check() error {
-	names := launcherNames()
-	i := slices.Index(names, l.on)
-	if i < 0 {
-		return usageError{fmt.Errorf("--on %q, want %s%s", l.on, strings.Join(names, " or "), spell.Hint(l.on, names))}
+	var err error
+	if l.launcher, err = launcherOf(l.on, l.user); err != nil {
+		return err
 	}
-	l.launcher = launchers()[i]
 	if !l.given("most-workers") {
 		l.most = l.workers
 	}
@@ -183,18 +197,21 @@ func (l *launch) noStream() (err error) {
 }
 
 // common is what all processes of workers are told: what the user said, as far as it is about the training, and what was found out here.
+// store is the servers' folder, where paths of workers are those of their machine; "": they are below that folder.
 func (l *launch) common(servers []string, store string) (args []string) {
-	flags := l.command.Flags()
+	flags, only := l.command.Flags(), launchOnly()
 	for _, s := range l.user {
-		if !slices.Contains(launchOnly, s.flag) {
+		if !slices.Contains(only, s.flag) {
 			args = append(args, argsOf(flags.Lookup(s.flag), s.texts)...)
 		}
 	}
 	for _, addr := range servers {
 		args = append(args, "--servers="+csvField(addr))
 	}
-	args = append(args, fmt.Sprintf("--tasks=%d", l.tasks), "--job="+l.name, "--store="+store,
-		"--"+tiedFlag, fmt.Sprintf("--seed=%d", l.seed))
+	args = append(args, fmt.Sprintf("--tasks=%d", l.tasks), "--job="+l.name, fmt.Sprintf("--seed=%d", l.seed))
+	if store != "" {
+		args = append(args, "--store="+store)
+	}
 	if l.jobFile != "" {
 		args = append(args, "--job-file="+l.jobFile)
 	}
@@ -228,16 +245,19 @@ func argsOf(f *pflag.Flag, texts []string) (args []string) {
 }
 
 // share is the tasks of a worker, as --task takes them.
-func (l *launch) share(worker int) string {
-	lo, hi := l.before(worker), l.before(worker+1)-1
+func (l *launch) share(worker int) string { return shareOf(worker, l.most, l.tasks) }
+
+// before is how many tasks the workers have that come before one.
+func (l *launch) before(worker int) int { return worker * l.tasks / l.most }
+
+// shareOf is the tasks of one of several workers that share them, as --task takes them.
+func shareOf(worker, workers, tasks int) string {
+	lo, hi := worker*tasks/workers, (worker+1)*tasks/workers-1
 	if lo == hi {
 		return fmt.Sprint(lo)
 	}
 	return fmt.Sprintf("%d-%d", lo, hi)
 }
-
-// before is how many tasks the workers have that come before one.
-func (l *launch) before(worker int) int { return worker * l.tasks / l.most }
 
 // storeOf is the folder below which the servers have all these paths of this machine, some of which may be empty: the working directory if
 // it has them, else the root of the file system.

@@ -63,7 +63,7 @@ func (c *crew) processes(servers, workers int) (all []local.Process, err error) 
 		}
 		all = append(all, local.Process{Name: serverName(i), Kind: local.Server, Args: args, Address: addr, Ready: "listening at "})
 	}
-	common := append(c.common(c.told, store), "--best="+c.best())
+	common := append(c.common(c.told, store), "--"+tiedFlag, "--best="+c.best())
 	if c.p.forest == nil { // trees have no bound
 		common = append(common, "--memory="+c.memoryOf(workers))
 	}

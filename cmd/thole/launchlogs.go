@@ -20,21 +20,23 @@ import (
 
 func launchLogsCommand(e *env) *cobra.Command {
 	follow := false
+	var k keepers
 	c := &cobra.Command{
-		Use:   "logs DIR [PROCESS]",
+		Use:   "logs [DIR] [PROCESS]",
 		Short: "Print the logs of a launch",
 		Long: `Prints what the processes of a launch wrote, over all restarts; lines of the launch itself begin with ====. Of several
-processes each line begins with the name of its process.`,
-		Example: "  thole launch logs jobs/clicks\n  thole launch logs jobs/clicks worker.1 -f",
+processes each line begins with the name of its process. Of a launch on Kubernetes they are those of the pods that are there.`,
+		Example: "  thole launch logs jobs/clicks\n  thole launch logs jobs/clicks worker.1 -f\n" +
+			"  thole launch logs --on kubernetes --name clicks clicks-server-0",
 		RunE: func(c *cobra.Command, args []string) error {
-			logs, err := launchLogs(args)
+			place, err := k.of(c, args)
 			if err != nil {
 				return err
 			}
-			return printLogs(c.Context(), e.out, args[0], logs, follow)
+			return place.logs(c.Context(), e, args, follow)
 		},
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) != 1 {
+			if len(args) != 1 || k.on != "" {
 				return nil, cobra.ShellCompDirectiveFilterDirs
 			}
 			names, _ := logNames(args[0]) // there is nobody to tell
@@ -42,7 +44,20 @@ processes each line begins with the name of its process.`,
 		},
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "print what is added, until the launch ends")
+	k.flags(c)
 	return c
+}
+
+func (k *localKeeper) logs(ctx context.Context, e *env, args []string, follow bool) error {
+	dir, err := oneDir(args)
+	if err != nil {
+		return err
+	}
+	logs, err := launchLogs(args)
+	if err != nil {
+		return err
+	}
+	return printLogs(ctx, e.out, dir, logs, follow)
 }
 
 // logNames are the logs of a launch: of its processes, and its own if it went on in the background.

@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,6 +80,9 @@ func TestLaunchShares(t *testing.T) {
 				if err != nil || len(mine) == 0 {
 					t.Errorf("worker %d of %d has %v of %d tasks: %v", w, workers, mine, tasks, err)
 				}
+				if share, err := parseTasks(fmt.Sprintf("%d/%d", w, workers), tasks); err != nil || !slices.Equal(share, mine) {
+					t.Errorf("share %d/%d of %d tasks is %v, %v, want %v", w, workers, tasks, share, err, mine)
+				}
 				all = append(all, mine...)
 			}
 			for i, task := range all {
@@ -85,6 +90,15 @@ func TestLaunchShares(t *testing.T) {
 					t.Fatalf("%d workers have the tasks %v of %d", workers, all, tasks)
 				}
 			}
+		}
+	}
+}
+
+// TestNoShare: a share that is none is refused.
+func TestNoShare(t *testing.T) {
+	for _, text := range []string{"2/2", "-1/2", "0/0", "0/-1", "a/2", "0/b", "/", "0/4", "0/2/2", "0,1/2"} {
+		if mine, err := parseTasks(text, 3); err == nil {
+			t.Errorf("%q is %v", text, mine)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,40 +22,59 @@ import (
 )
 
 func launchStatusCommand(e *env) *cobra.Command {
-	asJSON, runs := false, ""
+	asJSON := false
+	var k keepers
 	c := &cobra.Command{
 		Use:   "status [DIR]",
 		Short: "Show the processes of a launch, and how far its training is",
 		Long: `Shows whether the launch of a folder goes on, each of its processes with how often it was started again and how it ended last, and
-the progress of the training. Without DIR it is the newest launch in the folder of runs.`,
-		Example: "  thole launch status\n  thole launch status jobs/clicks --json",
-		RunE: func(_ *cobra.Command, args []string) error {
-			dir, err := launchDir(args, runs)
+the progress of the training. Without DIR it is the newest launch in the folder of runs. A launch on Kubernetes has a --name in place
+of a folder: its pods are shown, and what to do about those that do not run.`,
+		Example: "  thole launch status\n  thole launch status jobs/clicks --json\n  thole launch status --on kubernetes --name clicks",
+		RunE: func(c *cobra.Command, args []string) error {
+			place, err := k.of(c, args)
 			if err != nil {
 				return err
 			}
-			r, err := local.Open(dir)
-			if err != nil {
-				return err
-			}
-			p, err := progressOf(r)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				text, err := json.MarshalIndent(launchStatus{dir, r, p}, "", "  ")
-				if err == nil {
-					_, err = fmt.Fprintf(e.out, "%s\n", text)
-				}
-				return err
-			}
-			printLaunch(legible{e.out}, dir, r, p, e.now())
-			return nil
+			return place.status(c.Context(), e, args, asJSON)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().StringVar(&runs, "runs", "", "folder of the runs (default: the variable "+runsVariable+", else "+runsFolder+")")
+	k.flags(c)
 	return c
+}
+
+// localKeeper looks after the launches of this machine.
+type localKeeper struct{ runs string }
+
+func (k *localKeeper) flags(c *cobra.Command) {
+	if c.Name() == "status" { // the others want a folder
+		c.Flags().StringVar(&k.runs, "runs", "", "folder of the runs (default: the variable "+runsVariable+", else "+runsFolder+")")
+	}
+}
+
+func (k *localKeeper) status(_ context.Context, e *env, args []string, asJSON bool) error {
+	dir, err := launchDir(args, k.runs)
+	if err != nil {
+		return err
+	}
+	r, err := local.Open(dir)
+	if err != nil {
+		return err
+	}
+	p, err := progressOf(r)
+	if err != nil {
+		return err
+	}
+	if !asJSON {
+		printLaunch(legible{e.out}, dir, r, p, e.now())
+		return nil
+	}
+	text, err := json.MarshalIndent(launchStatus{dir, r, p}, "", "  ")
+	if err == nil {
+		_, err = fmt.Fprintf(e.out, "%s\n", text)
+	}
+	return err
 }
 
 // launchDir is the folder that the arguments name, or that of the newest launch in the folder of runs.
@@ -230,26 +250,50 @@ func scalingText(o *local.Answer) string {
 }
 
 func launchStopCommand(e *env) *cobra.Command {
-	return &cobra.Command{
-		Use:   "stop DIR",
+	var k keepers
+	c := &cobra.Command{
+		Use:   "stop [DIR]",
 		Short: "End a launch and all its processes",
 		Long: `Ends the launch of a folder, as Ctrl-C would, and waits until none of its processes is left. Only processes that it started are
-ended: one that has the number of one that is gone is another.`,
-		Example: "  thole launch stop jobs/clicks",
+ended: one that has the number of one that is gone is another. Of a launch on Kubernetes all objects are removed, and the leases of its
+servers; what it has saved stays.`,
+		Example: "  thole launch stop jobs/clicks\n  thole launch stop --on kubernetes --namespace models --name clicks",
 		RunE: func(c *cobra.Command, args []string) error {
-			before, err := local.Open(args[0])
+			place, err := k.of(c, args)
 			if err != nil {
 				return err
 			}
-			if err := local.Stop(c.Context(), args[0]); err != nil {
-				return err
-			}
-			if before.State == local.Going {
-				_, err = fmt.Fprintf(e.out, "%s: stopped\n", args[0])
-			} else {
-				_, err = fmt.Fprintf(e.out, "%s: %s before\n", args[0], before.State)
-			}
-			return err
+			return place.stop(c.Context(), e, args)
 		},
 	}
+	k.flags(c)
+	return c
+}
+
+// oneDir is the folder of a launch that a command wants.
+func oneDir(args []string) (string, error) {
+	if len(args) == 0 {
+		return "", usageError{errors.New("no DIR, want the folder of a launch")}
+	}
+	return args[0], nil
+}
+
+func (k *localKeeper) stop(ctx context.Context, e *env, args []string) error {
+	dir, err := oneDir(args)
+	if err != nil {
+		return err
+	}
+	before, err := local.Open(dir)
+	if err != nil {
+		return err
+	}
+	if err := local.Stop(ctx, dir); err != nil {
+		return err
+	}
+	if before.State == local.Going {
+		_, err = fmt.Fprintf(e.out, "%s: stopped\n", dir)
+	} else {
+		_, err = fmt.Fprintf(e.out, "%s: %s before\n", dir, before.State)
+	}
+	return err
 }
