@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"thole.example/data"
+	"thole.example/launch/slurm"
 )
 
 // launch is a training by processes of its own, as the user asks for it.
@@ -27,6 +28,7 @@ type launch struct {
 	launcher          launcher
 	title             string // --name
 	resources
+	slurm slurm.Options
 }
 
 // resources is what each server and each worker asks of a place that divides machines.

@@ -28,6 +28,7 @@ func launchers() []launcher {
 	return []launcher{
 		{"local", "processes of this machine", []string{"dir", "log", "runs", "server-log", "most-workers"}, nil, launchHere,
 			func() keeper { return &localKeeper{} }},
+		slurmLauncher(),
 	}
 }
 
