@@ -1,5 +1,5 @@
 # Names for commands; none of them is needed to build. The gate is "go test ./...".
-.PHONY: build test race fuzz soak kills mutants bench peers models onnx golden docs module
+.PHONY: build test race fuzz soak kills engines mutants bench peers models onnx golden docs module
 
 build:
 	CGO_ENABLED=0 go build -o out/ ./cmd/thole
@@ -24,6 +24,10 @@ soak:
 kills:
 	KILL_TIME=$(or $(KILL_TIME),5m) KILL_SEED=$(KILL_SEED) KILL_ARGS="$(KILL_ARGS)" go test ./cmd/thole \
 		-run '^Test(Kills|Killed|ReshardKilled|LaunchScaleKilled)$$' -count 1 -v -timeout 12h
+
+# Train on real engines, whose pods and nodes go amid it (test/engines): make engines ARGS='-run Kube'
+engines:
+	cd test/engines && go test -count 1 -v -timeout 1h $(ARGS) ./...
 
 # Change a line at a time and see whether a test notices (docs/mutants.md): make mutants ARGS='-n 40 -seed 7 ./matrix ./wire'
 mutants:

@@ -28,8 +28,7 @@ const yamlLimit = 1 << 20
 
 // notInFiles are the flags that no file can give.
 var notInFiles = []string{"job", "job-file", "dry-run", "strict-graph", "help", "task", "cv", "json", "trials", "method",
-	"resource", "space", "param", "parallel", "out", "best", "on", "workers", "dir", "restarts",
-	"detach", "store", "append-log", "asked", tiedFlag}
+	"resource", "space", "param", "parallel", "out", "best", "dir", "detach", "append-log", "asked", tiedFlag}
 
 // outdoes is a table of flags that decide what others mean: where the user gives one, files say nothing about the other.
 var outdoes = map[string][]string{"rule": {"hyper"}, "loss": {"loss-set"}, "schedule": {"schedule-set", "schedule-per"},
@@ -174,7 +173,11 @@ func (s *settings) others(f *graph.File) error {
 			names = append(names, one.Name)
 		}
 	})
+	launches := s.flags.Lookup("on") != nil
 	for _, k := range f.Unknown {
+		if !launches && s.name == s.job.jobFile && slices.Contains(launchKeys(), k.Path) {
+			continue // it says where the processes of a launch run, and not what they do
+		}
 		at := fmt.Sprintf("%s:%d: ", s.name, k.Line)
 		if slices.Contains(names, k.Path) && s.name == s.job.jobFile {
 			s.lines[strings.ToLower(k.Path)] = k.Line

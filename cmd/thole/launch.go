@@ -28,6 +28,7 @@ type launch struct {
 	launcher          launcher
 	title             string // --name
 	resources
+	kube  kubeFlags
 	slurm slurm.Options
 }
 
@@ -239,16 +240,19 @@ func argsOf(f *pflag.Flag, texts []string) (args []string) {
 }
 
 // share is the tasks of a worker, as --task takes them.
-func (l *launch) share(worker int) string {
-	lo, hi := l.before(worker), l.before(worker+1)-1
+func (l *launch) share(worker int) string { return shareOf(worker, l.most, l.tasks) }
+
+// before is how many tasks the workers have that come before one.
+func (l *launch) before(worker int) int { return worker * l.tasks / l.most }
+
+// shareOf is the tasks of one of several workers that share them, as --task takes them.
+func shareOf(worker, workers, tasks int) string {
+	lo, hi := worker*tasks/workers, (worker+1)*tasks/workers-1
 	if lo == hi {
 		return fmt.Sprint(lo)
 	}
 	return fmt.Sprintf("%d-%d", lo, hi)
 }
-
-// before is how many tasks the workers have that come before one.
-func (l *launch) before(worker int) int { return worker * l.tasks / l.most }
 
 // storeOf is the folder below which the servers have all these paths of this machine, some of which may be empty: the working directory if
 // it has them, else the root of the file system.

@@ -28,8 +28,15 @@ func launchers() []launcher {
 	return []launcher{
 		{"local", "processes of this machine", []string{"dir", "log", "runs", "server-log", "most-workers"}, nil, launchHere,
 			func() keeper { return &localKeeper{} }},
+		{"kubernetes", "pods of a cluster", kubeOwn(), kubeLaunchFlags, kubeLaunch, func() keeper { return &kubeKeeper{} }},
 		slurmLauncher(),
 	}
+}
+
+// launchKeys are the keys of job files that thole launch alone takes: what trains passes over them, so that the same file is for all.
+func launchKeys() []string {
+	both := []string{"servers", "tasks", "job", "memory", "log", "runs", "dry-run"}
+	return slices.DeleteFunc(launchOnly(), func(name string) bool { return slices.Contains(both, name) })
 }
 
 // keeper looks after the launches of a place, for the commands below thole launch.

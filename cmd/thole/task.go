@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -263,6 +264,14 @@ func parseTasks(text string, tasks int) ([]int, error) {
 			all[i] = i
 		}
 		return all, nil
+	}
+	if at, of, share := strings.Cut(text, "/"); share {
+		i, ierr := strconv.Atoi(at)
+		n, nerr := strconv.Atoi(of)
+		if ierr != nil || nerr != nil || i < 0 || i >= n || n > tasks {
+			return nil, usageError{fmt.Errorf("--task %q of %d, want a share like 0/2 or 1/2, with a task at least in each", text, tasks)}
+		}
+		text = shareOf(i, n, tasks)
 	}
 	var out []int
 	for _, item := range strings.Split(text, ",") {

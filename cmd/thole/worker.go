@@ -80,7 +80,8 @@ goes on after a failure, so that a server may be replaced by one with another ad
 	c.Flags().StringSliceVar(&servers, "servers", nil, "addresses of the servers, in the same order for all workers; with --coordinate how "+
 		"many there are")
 	at.flags(c.Flags(), "find the servers there")
-	c.Flags().StringVar(&tasks, "task", "", "tasks of this worker, like 0 or 0,2-4 (default: all)")
+	c.Flags().StringVar(&tasks, "task", "", "tasks of this worker, like 0 or 0,2-4, or its share of them, like 0/2 for the first of two "+
+		"workers (default: all)")
 	c.Flags().DurationVar(&j.wait, "wait", defaultWait, "how long to wait for the other workers to join; 0: as long as it takes")
 	c.Flags().DurationVar(&j.retry, "retry", defaultRetry, "how long to try to reach a server again when the connection is lost")
 	j.giveUpFlags(c)

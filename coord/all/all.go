@@ -16,6 +16,7 @@ import (
 	"thole.example/coord/etcd"
 	"thole.example/coord/kube"
 	"thole.example/internal/spell"
+	"thole.example/kubeapi"
 )
 
 // Backend is a kind of store.
@@ -148,7 +149,7 @@ func openKube(u *url.URL) (coord.Store, error) {
 	if !ok || u.Host != "" {
 		return nil, ErrURL
 	}
-	api, err := kube.Find(os.Getenv)
+	api, err := kubeapi.Find(os.Getenv, "")
 	if err != nil {
 		return nil, err
 	}

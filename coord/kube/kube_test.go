@@ -17,17 +17,18 @@ import (
 	"thole.example/coord"
 	"thole.example/coord/coordtest"
 	"thole.example/coord/kube"
+	"thole.example/kubeapi"
 )
 
-func serve(t *testing.T) (*api, *kube.API) {
+func serve(t *testing.T) (*api, *kubeapi.API) {
 	t.Helper()
 	a := newAPI()
 	s := httptest.NewTLSServer(a)
 	t.Cleanup(s.Close)
-	return a, &kube.API{Server: s.URL, Client: s.Client(), Token: func() (string, error) { return "secret", nil }}
+	return a, &kubeapi.API{Server: s.URL, Client: s.Client(), Token: func() (string, error) { return "secret", nil }}
 }
 
-func open(t *testing.T, k *kube.API, name string) *kube.Store {
+func open(t *testing.T, k *kubeapi.API, name string) *kube.Store {
 	t.Helper()
 	s, err := kube.Open(k, "default", name)
 	if err != nil {
@@ -71,7 +72,7 @@ func TestReal(t *testing.T) {
 	if file == "" {
 		t.Skip("THOLE_TEST_KUBECONFIG is not set: no real Kubernetes")
 	}
-	k, err := kube.FromFile(file)
+	k, err := kubeapi.FromFile(file, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,7 @@ func TestWrong(t *testing.T) {
 	}
 	no := httptest.NewServer(http.NotFoundHandler())
 	defer no.Close()
-	if _, _, err := open(t, &kube.API{Server: no.URL, Client: no.Client()}, "models").Get(t.Context(), "k"); err == nil {
+	if _, _, err := open(t, &kubeapi.API{Server: no.URL, Client: no.Client()}, "models").Get(t.Context(), "k"); err == nil {
 		t.Error("a server that is no Kubernetes has no value")
 	}
 	for _, c := range []struct{ namespace, name string }{{"", "a"}, {"a", ""}, {"A", "a"}, {"a/b", "a"}, {"a", "-a"}, {"a", strings.Repeat("a", 64)}} {
@@ -174,7 +175,7 @@ users: [{name: y, user: {}}, {name: u, user: {%s}}]
 		{"no yaml", "a: [", "kubeconfig"},
 		{"nothing", "", `current context ""`},
 	} {
-		k, err := kube.Find(map2func(map[string]string{"KUBECONFIG": write(c.name, c.text)}))
+		k, err := kubeapi.Find(map2func(map[string]string{"KUBECONFIG": write(c.name, c.text)}), "")
 		if err == nil {
 			_, _, err = open(t, k, "models").Get(t.Context(), "k")
 		}
@@ -182,10 +183,10 @@ users: [{name: y, user: {}}, {name: u, user: {%s}}]
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
-	if _, err := kube.Find(map2func(map[string]string{"HOME": dir})); err == nil || !strings.Contains(err.Error(), "no Kubernetes") {
+	if _, err := kubeapi.Find(map2func(map[string]string{"HOME": dir}), ""); err == nil || !strings.Contains(err.Error(), "no Kubernetes") {
 		t.Errorf("nothing is set: %v", err)
 	}
-	if _, err := kube.Find(map2func(map[string]string{"KUBERNETES_SERVICE_HOST": "10.0.0.1"})); err == nil || !strings.Contains(err.Error(), "service account") {
+	if _, err := kubeapi.Find(map2func(map[string]string{"KUBERNETES_SERVICE_HOST": "10.0.0.1"}), ""); err == nil || !strings.Contains(err.Error(), "service account") {
 		t.Errorf("a pod without an account: %v", err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"thole.example/coord/coordtest"
-	"thole.example/coord/kube"
+	"thole.example/kubeapi"
 )
 
 // proxy is in front of an address. What came over a connection before it was made silent goes nowhere from then on, and nobody is told.
@@ -108,7 +108,7 @@ users: [{name: u, user: {token: secret}}]
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	k, err := kube.FromFile(file)
+	k, err := kubeapi.FromFile(file, "")
 	if err != nil {
 		t.Fatal(err)
 	}

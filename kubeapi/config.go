@@ -1,4 +1,4 @@
-package kube
+package kubeapi
 
 import (
 	"cmp"
@@ -11,29 +11,29 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v4"
-
-	"thole.example/coord"
 )
 
 // accountFolder is where a pod finds what its service account may use.
 const accountFolder = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// Find is the API that the environment tells of, as getenv gives it: that of the current context of the first file of $KUBECONFIG if that
-// is set, in a pod that of its cluster, and otherwise that of ~/.kube/config.
-func Find(getenv func(string) string) (*API, error) {
+// Find is the API that the environment tells of, as getenv gives it: that of the first file of $KUBECONFIG if that is set, in a pod that of
+// its cluster, and otherwise that of ~/.kube/config. Of a file it is that of a context; "": of its current one. Pods have no contexts.
+func Find(getenv func(string) string, context string) (*API, error) {
 	if files := filepath.SplitList(getenv("KUBECONFIG")); len(files) > 0 {
-		return FromFile(files[0])
+		return FromFile(files[0], context)
 	}
-	if host := getenv("KUBERNETES_SERVICE_HOST"); host != "" {
+	if host := getenv("KUBERNETES_SERVICE_HOST"); host != "" && context == "" {
 		return inCluster(net.JoinHostPort(host, cmp.Or(getenv("KUBERNETES_SERVICE_PORT"), "443")), accountFolder)
 	}
 	file := filepath.Join(getenv("HOME"), ".kube", "config")
-	api, err := FromFile(file)
+	api, err := FromFile(file, context)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("coord: no Kubernetes: this is no pod, $KUBECONFIG is not set, and there is no %s", file)
+		return nil, fmt.Errorf("no Kubernetes: this is no pod, $KUBECONFIG is not set, and there is no %s", file)
 	}
 	return api, err
 }
@@ -42,18 +42,20 @@ func Find(getenv func(string) string) (*API, error) {
 func inCluster(addr, folder string) (*API, error) {
 	pem, err := os.ReadFile(filepath.Join(folder, "ca.crt"))
 	if err != nil {
-		return nil, fmt.Errorf("coord: the service account of the pod: %w", err)
+		return nil, fmt.Errorf("the service account of the pod: %w", err)
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if err := trust(config, pem); err != nil {
-		return nil, fmt.Errorf("coord: %s: %w", filepath.Join(folder, "ca.crt"), err)
+		return nil, fmt.Errorf("%s: %w", filepath.Join(folder, "ca.crt"), err)
 	}
-	return &API{"https://" + addr, client(config), tokenFile(filepath.Join(folder, "token"))}, nil
+	namespace, _ := os.ReadFile(filepath.Join(folder, "namespace")) // who needs it says so
+	return &API{Server: "https://" + addr, Client: client(config), Token: tokenFile(filepath.Join(folder, "token")),
+		Namespace: strings.TrimSpace(string(namespace))}, nil
 }
 
 // pingTime is how long a connection may be silent before the other side is asked whether it is there, and how long that may take to
-// answer. A holder that renews has a third of its lease left: by then it has noticed, and tried again over another connection.
-const pingTime = coord.LeaseDefault / 10
+// answer. A holder that renews a lease of ten seconds has a third of it left: by then it has noticed, and tried again over another one.
+const pingTime = time.Second
 
 // client asks by HTTP/2, so that all requests share a connection. Without pings one whose other side is gone would be used for as long as
 // the system sends again what nobody acknowledges, which is a quarter of an hour.
@@ -69,7 +71,7 @@ func tokenFile(file string) func() (string, error) {
 	return func() (string, error) {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return "", fmt.Errorf("coord: token: %w", err)
+			return "", fmt.Errorf("token: %w", err)
 		}
 		return strings.TrimSpace(string(text)), nil
 	}
@@ -88,7 +90,7 @@ type kubeconfig struct {
 	CurrentContext string `yaml:"current-context"`
 	Contexts       []struct {
 		Name    string
-		Context struct{ Cluster, User string }
+		Context struct{ Cluster, User, Namespace string }
 	}
 	Clusters []struct {
 		Name    string
@@ -118,30 +120,36 @@ type user struct {
 	Exec      any
 }
 
-// FromFile is the API of the current context of a kubeconfig file. Its user has a token or a certificate; programs that make
+// FromFile is the API of a context of a kubeconfig file; "": of its current one. Its user has a token or a certificate; programs that make
 // them are not run.
-func FromFile(file string) (*API, error) {
+func FromFile(file, context string) (*API, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("coord: kubeconfig: %w", err)
+		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	var k kubeconfig
 	if err := yaml.Unmarshal(text, &k); err != nil {
-		return nil, fmt.Errorf("coord: kubeconfig %s: %w", file, err)
+		return nil, fmt.Errorf("kubeconfig %s: %w", file, err)
+	}
+	if context != "" {
+		k.CurrentContext = context
 	}
 	api, err := k.api(filepath.Dir(file))
 	if err != nil {
-		return nil, fmt.Errorf("coord: kubeconfig %s: %w", file, err)
+		return nil, fmt.Errorf("kubeconfig %s: %w", file, err)
 	}
 	return api, nil
 }
 
-// current is the cluster and the user of the current context.
-func (k *kubeconfig) current() (c cluster, u user, err error) {
+// current is the cluster, the user and the namespace of the current context.
+func (k *kubeconfig) current() (c cluster, u user, namespace string, err error) {
+	var names []string
 	for _, x := range k.Contexts {
+		names = append(names, x.Name)
 		if x.Name != k.CurrentContext {
 			continue
 		}
+		namespace = x.Context.Namespace
 		for _, y := range k.Clusters {
 			if y.Name == x.Context.Cluster {
 				c = y.Cluster
@@ -154,19 +162,22 @@ func (k *kubeconfig) current() (c cluster, u user, err error) {
 		}
 	}
 	switch {
+	case !slices.Contains(names, k.CurrentContext):
+		err = fmt.Errorf("the current context %q is none of the file, want one of %q", k.CurrentContext, names)
 	case c.Server == "":
 		err = fmt.Errorf("the current context %q has no cluster with a server", k.CurrentContext)
 	case u.Token+u.TokenFile != "" && !strings.HasPrefix(c.Server, "https://"):
 		err = fmt.Errorf("its token would go to %s in clear, want https://", c.Server)
 	case u.Exec != nil && u.Token == "":
-		err = errors.New("its user has a program that makes tokens, want a token or a certificate: thole runs no programs of others")
+		err = errors.New("its user has a program that makes tokens, want a token or a certificate: thole runs no programs of others " +
+			"(kubectl create token makes a token)")
 	}
-	return c, u, err
+	return c, u, namespace, err
 }
 
 // api puts together what the file has; files that it names are relative to dir.
 func (k *kubeconfig) api(dir string) (*API, error) {
-	c, u, err := k.current()
+	c, u, namespace, err := k.current()
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +196,7 @@ func (k *kubeconfig) api(dir string) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	api := &API{Server: c.Server, Client: client(config)}
+	api := &API{Server: c.Server, Client: client(config), Namespace: namespace}
 	switch {
 	case u.Token != "":
 		api.Token = func() (string, error) { return u.Token, nil }

@@ -1,4 +1,4 @@
-package kube
+package kubeapi
 
 import (
 	"encoding/pem"
@@ -30,6 +30,7 @@ func TestAccount(t *testing.T) {
 	}
 	addr := strings.TrimPrefix(server.URL, "https://")
 	write("ca.crt", "")
+	write("namespace", "models\n")
 	if _, err := inCluster(addr, dir); err == nil || !strings.Contains(err.Error(), "no certificates") {
 		t.Errorf("without an authority: %v", err)
 	}
@@ -39,22 +40,21 @@ func TestAccount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(api, "default", "models")
-	if err != nil {
-		t.Fatal(err)
+	if api.Namespace != "models" {
+		t.Errorf("namespace %q, want models", api.Namespace)
 	}
-	defer s.Close()
+	const path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/k"
 	for _, name := range []string{"first", "second"} {
 		write("token", name)
 		token = "Bearer " + name
-		if _, v, err := s.Get(t.Context(), "k"); err != nil || v != "" {
-			t.Errorf("with the %s token: %q, %v", name, v, err)
+		if a, err := api.Ask(t.Context(), http.MethodGet, path, JSON, nil, 1000); err != nil || a.Status != http.StatusNotFound || a.Kind() != "leases" {
+			t.Errorf("with the %s token: %+v, %v", name, a, err)
 		}
 	}
 	if err := os.Remove(filepath.Join(dir, "token")); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Get(t.Context(), "k"); err == nil || !strings.Contains(err.Error(), "coord: token: ") {
+	if _, err := api.Ask(t.Context(), http.MethodGet, path, JSON, nil, 1000); err == nil || !strings.Contains(err.Error(), "token: open ") {
 		t.Errorf("without a token: %v", err)
 	}
 }

@@ -1,0 +1,276 @@
+package kubernetes
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// resource is a kind of objects in the API.
+type resource struct{ kind, version, plural string }
+
+// resources is the table of what launches are made of, in the order in which it is made; it is removed the other way round.
+func resources() []resource {
+	return []resource{
+		{"ServiceAccount", "v1", "serviceaccounts"},
+		{"Role", "rbac.authorization.k8s.io/v1", "roles"},
+		{"RoleBinding", "rbac.authorization.k8s.io/v1", "rolebindings"},
+		{"ConfigMap", "v1", "configmaps"},
+		{"Service", "v1", "services"},
+		{"PodDisruptionBudget", "policy/v1", "poddisruptionbudgets"},
+		{"StatefulSet", "apps/v1", "statefulsets"},
+		{"Job", "batch/v1", "jobs"},
+		{"JobSet", "jobset.x-k8s.io/v1alpha2", "jobsets"},
+	}
+}
+
+// path is that of all objects of the kind in a namespace.
+func (r resource) path(namespace string) string {
+	root := "/api/"
+	if strings.Contains(r.version, "/") {
+		root = "/apis/"
+	}
+	return root + r.version + "/namespaces/" + namespace + "/" + r.plural
+}
+
+// Objects are those of the launch, which Check has found right.
+func (l *Launch) Objects() []Object {
+	all := []Object{l.object("ServiceAccount", l.Name, object{{"automountServiceAccountToken", always{false}}})}
+	all = append(all, l.rights()...)
+	if len(l.Files) > 0 {
+		var data object
+		for _, name := range slices.Sorted(maps.Keys(l.Files)) {
+			data = append(data, field{name, l.Files[name]})
+		}
+		all = append(all, l.object("ConfigMap", l.Name, object{{"data", data}}))
+	}
+	if l.JobSet {
+		return append(all, l.jobSet())
+	}
+	return append(all, l.service(), l.budget(), l.servers(), l.workers())
+}
+
+// object is one of a kind of the table.
+func (l *Launch) object(kind, name string, rest object) Object {
+	all := resources()
+	r := all[slices.IndexFunc(all, func(r resource) bool { return r.kind == kind })]
+	labels, queued := l.labels(""), slices.Contains([]string{"StatefulSet", "Job", "JobSet"}, kind)
+	if l.Queue != "" && queued {
+		labels = append(labels, field{queueLabel, l.Queue})
+	}
+	body := object{{"apiVersion", r.version}, {"kind", kind},
+		{"metadata", object{{"name", name}, {"namespace", l.Namespace}, {"labels", labels}}}}
+	return Object{Kind: kind, Name: name, resource: r, namespace: l.Namespace, body: append(body, rest...)}
+}
+
+// labels are those of an object, or of the pods of a component.
+func (l *Launch) labels(component string) object {
+	return object{{"app.kubernetes.io/name", "thole"}, {"app.kubernetes.io/instance", l.Name}, {"app.kubernetes.io/managed-by", "thole"},
+		{componentLabel, component}, {LaunchLabel, l.Name}}
+}
+
+// selector finds the pods of a component.
+func (l *Launch) selector(component string) object {
+	return object{{"matchLabels", object{{componentLabel, component}, {LaunchLabel, l.Name}}}}
+}
+
+// rights let the pods claim roles and look them up, and nothing else.
+func (l *Launch) rights() []Object {
+	rule := object{{"apiGroups", []string{"coordination.k8s.io"}}, {"resources", []string{"leases"}},
+		{"verbs", []string{"get", "list", "watch", "create", "update"}}}
+	return []Object{
+		l.object("Role", l.Name, object{{"rules", []object{rule}}}),
+		l.object("RoleBinding", l.Name, object{
+			{"roleRef", object{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", l.Name}}},
+			{"subjects", []object{{{"kind", "ServiceAccount"}, {"name", l.Name}, {"namespace", l.Namespace}}}},
+		}),
+	}
+}
+
+func (l *Launch) service() Object {
+	return l.object("Service", l.Name, object{{"spec", object{
+		{"clusterIP", "None"},
+		{"publishNotReadyAddresses", true}, // a server that waits for its role is not ready, and reached all the same
+		{"selector", object{{componentLabel, server}, {LaunchLabel, l.Name}}},
+		{"ports", []object{{{"name", "thole"}, {"port", serverPort}}, {{"name", "admin"}, {"port", adminPort}}}},
+	}}})
+}
+
+func (l *Launch) budget() Object {
+	return l.object("PodDisruptionBudget", l.Name+"-server", object{{"spec", object{
+		{"maxUnavailable", 1}, {"unhealthyPodEvictionPolicy", "AlwaysAllow"}, {"selector", l.selector(server)},
+	}}})
+}
+
+func (l *Launch) servers() Object {
+	index := object{{"fieldRef", object{{"fieldPath", "metadata.labels['apps.kubernetes.io/pod-index']"}}}}
+	return l.object("StatefulSet", l.Name+"-server", object{{"spec", object{
+		{"serviceName", l.Name},
+		{"replicas", l.Servers},
+		{"podManagementPolicy", "Parallel"},
+		{"selector", l.selector(server)},
+		{"template", l.pod(server, "", []object{{{"name", "SERVER_INDEX"}, {"valueFrom", index}}})},
+	}}})
+}
+
+func (l *Launch) workers() Object {
+	return l.object("Job", l.Name+"-worker", object{{"spec", l.workerJob()}})
+}
+
+// workerJob is the workers. A pod that ends with 2 has a command line that is wrong, however often it is started; what the cluster does to
+// pods, and what a retry cures (75), is not counted.
+func (l *Launch) workerJob() object {
+	code := func(code int, action string) object {
+		return object{{"action", action}, {"onExitCodes", object{{"containerName", worker}, {"operator", "In"}, {"values", []int{code}}}}}
+	}
+	return object{
+		{"completionMode", "Indexed"},
+		{"completions", l.Workers},
+		{"parallelism", l.Workers},
+		{"backoffLimitPerIndex", l.Restarts},
+		{"maxFailedIndexes", always{0}}, // the others would wait for it
+		{"podFailurePolicy", object{{"rules", []object{
+			code(2, "FailJob"),
+			{{"action", "Ignore"}, {"onPodConditions", []object{{{"type", "DisruptionTarget"}, {"status", "True"}}}}},
+			code(75, "Ignore"),
+		}}}},
+		{"template", l.pod(worker, "Never", nil)},
+	}
+}
+
+// jobSet is servers and workers in one object, which ends with the workers. Its servers are a Job whose pods are started again where they
+// are.
+func (l *Launch) jobSet() Object {
+	index := object{{"fieldRef", object{{"fieldPath", "metadata.annotations['batch.kubernetes.io/job-completion-index']"}}}}
+	servers := object{
+		{"completionMode", "Indexed"}, {"completions", l.Servers}, {"parallelism", l.Servers}, {"backoffLimit", 1 << 30},
+		{"template", l.pod(server, "OnFailure", []object{{{"name", "SERVER_INDEX"}, {"valueFrom", index}}})},
+	}
+	job := func(name string, spec object) object {
+		return object{{"name", name}, {"replicas", 1}, {"template", object{{"spec", spec}}}}
+	}
+	return l.object("JobSet", l.Name, object{{"spec", object{
+		{"successPolicy", object{{"operator", "All"}, {"targetReplicatedJobs", []string{worker}}}},
+		{"replicatedJobs", []object{job(server, servers), job(worker, l.workerJob())}},
+	}}})
+}
+
+// pod is the template of the pods of a component.
+func (l *Launch) pod(component, restart string, env []object) object {
+	volumes, mounts := l.volumes(component)
+	var secrets, from []object
+	for _, name := range l.PullSecrets {
+		secrets = append(secrets, object{{"name", name}})
+	}
+	for _, name := range l.EnvSecrets {
+		from = append(from, object{{"secretRef", object{{"name", name}}}})
+	}
+	ip := object{{"name", "POD_IP"}, {"valueFrom", object{{"fieldRef", object{{"fieldPath", "status.podIP"}}}}}}
+	name := object{{"name", "POD_NAME"}, {"valueFrom", object{{"fieldRef", object{{"fieldPath", "metadata.name"}}}}}}
+	env = append([]object{ip, name}, env...)
+	for _, v := range l.Env {
+		env = append(env, object{{"name", v.Name}, {"value", escape(v.Value)}})
+	}
+	container := object{
+		{"name", component}, {"image", l.Image}, {"imagePullPolicy", l.PullPolicy}, {"args", l.args(component)},
+		{"env", env}, {"envFrom", from},
+		{"resources", l.asked(component)},
+		{"securityContext", object{{"allowPrivilegeEscalation", always{false}}, {"readOnlyRootFilesystem", true},
+			{"capabilities", object{{"drop", []string{"ALL"}}}}}},
+		{"volumeMounts", mounts},
+	}
+	if component == server {
+		container = append(container, l.probes()...)
+	}
+	var selector object
+	for _, key := range slices.Sorted(maps.Keys(l.NodeSelector)) {
+		selector = append(selector, field{key, l.NodeSelector[key]})
+	}
+	return object{{"metadata", object{{"labels", l.labels(component)}}}, {"spec", object{
+		{"serviceAccountName", l.Name},
+		{"automountServiceAccountToken", true}, // for leases
+		{"enableServiceLinks", always{false}},  // variables of services could be taken for settings
+		{"restartPolicy", restart},
+		{"terminationGracePeriodSeconds", int64(l.Grace / time.Second)},
+		{"nodeSelector", selector},
+		{"imagePullSecrets", secrets},
+		{"securityContext", object{{"runAsNonRoot", true}, {"runAsUser", l.User}, {"runAsGroup", l.User}, {"fsGroup", l.User},
+			{"seccompProfile", object{{"type", "RuntimeDefault"}}}}},
+		{"topologySpreadConstraints", []object{{{"maxSkew", 1}, {"topologyKey", "kubernetes.io/hostname"},
+			{"whenUnsatisfiable", "ScheduleAnyway"}, {"labelSelector", l.selector(component)}}}},
+		{"containers", []object{container}},
+		{"volumes", volumes},
+	}}}
+}
+
+// asked is what a pod asks for and may take: the same, so that it is not the first that a node without room ends, and its limit of
+// processors is what Go takes for the number of threads.
+func (l *Launch) asked(component string) object {
+	r := map[string]Resources{server: l.Server, worker: l.Worker}[component]
+	amounts := object{{"cpu", r.CPU}, {"memory", r.Memory}}
+	return object{{"requests", amounts}, {"limits", amounts}}
+}
+
+// args is the command line: who the process is, and what Launch says.
+func (l *Launch) args(component string) []string {
+	coordinate := fmt.Sprintf("--coordinate=kube:///%s/%s", l.Namespace, l.Name)
+	own := l.ServerArgs
+	var args []string
+	if component == server {
+		// The brackets are for addresses of IPv6. No other pod has its address, so a server that is started again there has its role at once.
+		args = []string{server, fmt.Sprintf("--listen=[$(POD_IP)]:%d", serverPort), fmt.Sprintf("--admin=[$(POD_IP)]:%d", adminPort),
+			coordinate, "--role=$(SERVER_INDEX)"}
+	} else {
+		task := "--task=$(JOB_COMPLETION_INDEX)"
+		if l.Shares {
+			task += fmt.Sprintf("/%d", l.Workers)
+		}
+		args = []string{worker, coordinate, fmt.Sprintf("--servers=%d", l.Servers), task}
+		own = l.WorkerArgs
+	}
+	for _, word := range slices.Concat(own, l.guards(component)) {
+		args = append(args, escape(word))
+	}
+	return args
+}
+
+// guards are the flags of tokens and TLS.
+func (l *Launch) guards(component string) (args []string) {
+	if l.TLSSecret != "" && component == server {
+		args = append(args, "--tls-cert="+TLSFolder+"/tls.crt", "--tls-key="+TLSFolder+"/tls.key")
+	}
+	if l.TLSSecret != "" && component == worker {
+		args = append(args, "--tls-ca="+TLSFolder+"/ca.crt", "--tls-name="+l.TLSName())
+	}
+	if l.TokenSecret != "" && component == server {
+		args = append(args, "--tokens="+TokensFolder+"/tokens")
+	}
+	if l.TokenSecret != "" && component == worker {
+		args = append(args, "--token-file="+TokensFolder+"/secret")
+	}
+	return args
+}
+
+// TLSName is the name that the certificate of the TLS secret must have.
+func (l *Launch) TLSName() string { return l.Name + "." + l.Namespace + ".svc" }
+
+// escape is a word that Kubernetes leaves as it is: it would replace $(NAME).
+func escape(word string) string { return strings.ReplaceAll(word, "$", "$$") }
+
+// probes ask a server whether it is there, and takes work.
+func (l *Launch) probes() object {
+	get := func(path string) field {
+		scheme := ""
+		if l.TLSSecret != "" {
+			scheme = "HTTPS"
+		}
+		return field{"httpGet", object{{"path", path}, {"port", adminPort}, {"scheme", scheme}}}
+	}
+	return object{
+		{"ports", []object{{{"name", "thole"}, {"containerPort", serverPort}}, {{"name", "admin"}, {"containerPort", adminPort}}}},
+		{"readinessProbe", object{get("/readyz"), {"periodSeconds", 2}, {"timeoutSeconds", 2}}},
+		{"livenessProbe", object{get("/healthz"), {"periodSeconds", 10}, {"timeoutSeconds", 5}, {"failureThreshold", 6}}},
+	}
+}

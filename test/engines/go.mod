@@ -1,0 +1,3 @@
+module thole.example/test/engines
+
+go 1.26.0
