@@ -41,6 +41,7 @@ func flagGroups() []flagGroup {
 			"staleness", "partitioner", "tcp", "wait", "retry", "processes", "in-process", "memory", "scratch", "no-checksum"}},
 		{"Trust", []string{"tls", "tls-ca", "tls-cert", "tls-key", "tls-name", "tls-clients", "token-file", "tokens", "job-limits"}},
 		{"Watch", []string{"admin", "admin-pprof", "log-json", "quiet"}},
+		{slurmTitle, nil},
 		{"Requests", []string{"keys", "batch", "in-flight", "dim", "rule", "cols", "async", "by-key"}},
 		{"Network", nil},
 		{"Importance", nil},

@@ -22,6 +22,9 @@ import (
 // slurmFlags are what only Slurm is asked for.
 var slurmFlags = []string{"slurm-partition", "account", "qos", "time", "nodes", "sbatch"}
 
+// slurmTitle is the group of these flags, as help shows them.
+const slurmTitle = "Slurm"
+
 // slurmLauncher is the row of Slurm in the table of places.
 func slurmLauncher() launcher {
 	return launcher{"slurm", "a job of Slurm", slices.Concat(farFlags, slurmFlags, []string{"dir", "log", "runs", "server-log"}),
@@ -34,6 +37,9 @@ func slurmLauncher() launcher {
 				"--checkpoint it is queued again then, and goes on")
 			f.IntVar(&o.Nodes, "nodes", 0, "nodes that share the processes (default: as few as Slurm likes)")
 			f.StringArrayVar(&o.More, "sbatch", nil, "any option of sbatch, like --gres=gpu:1; may be given several times")
+			for _, name := range slurmFlags {
+				_ = f.SetAnnotation(name, groupMark, []string{slurmTitle}) // it is there
+			}
 		}, launchOnSlurm, func() keeper { return slurmKeeper{} }}
 }
 
