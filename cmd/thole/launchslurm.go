@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
+	"thole.example/access"
 	"thole.example/data"
 	"thole.example/internal/number"
 	"thole.example/launch/local"
@@ -43,6 +46,10 @@ func slurmLauncher() launcher {
 		}, launchOnSlurm, func() keeper { return slurmKeeper{} }}
 }
 
+// slurmWait is how long workers wait for each other and for servers: longer than Slurm takes to hear that a node is dead, by default five
+// minutes, after which the job is queued again.
+const slurmWait = 10 * time.Minute
+
 // launchOnSlurm trains as a job of Slurm.
 func launchOnSlurm(ctx context.Context, e *env, l *launch) error {
 	l.seedBefore(ctx)
@@ -54,6 +61,9 @@ func launchOnSlurm(ctx context.Context, e *env, l *launch) error {
 		if _, err := data.Files(paths); err != nil { // before anything is submitted
 			return err
 		}
+	}
+	if !l.given("wait") {
+		l.wait = slurmWait
 	}
 	if l.dryRun {
 		return l.printScript(e, p)
@@ -87,6 +97,9 @@ func launchOnSlurm(ctx context.Context, e *env, l *launch) error {
 		if err := l.beginLog(ctx, e); err != nil {
 			return err
 		}
+	}
+	if err := makeToken(dir); err != nil {
+		return err
 	}
 	if j, err = l.slurmJob(e, p, dir); err != nil {
 		return err
@@ -270,6 +283,9 @@ func (l *launch) slurmWords(e *env, p *plan, j *slurm.Job) error {
 		memory = slurm.Quote("--memory=" + l.memory)
 	}
 	server := []slurm.Word{`--listen="$host:$port"`, `--role="$rank"`, coordinate, slurm.Quote("--store=" + store), "--" + tiedFlag, memory}
+	if there(filepath.Join(j.Dir, tokensFile)) {
+		server = append(server, slurm.Quote("--tokens="+filepath.Join(j.Dir, tokensFile)))
+	}
 	if l.noChecksum {
 		server = append(server, "--no-checksum")
 	}
@@ -279,7 +295,14 @@ func (l *launch) slurmWords(e *env, p *plan, j *slurm.Job) error {
 	j.Servers.Args = server
 	tasks := fmt.Sprintf(`--task=$((rank * %d / %d))-$(((rank + 1) * %[1]d / %[2]d - 1))`, l.tasks, l.workers)
 	worker := []slurm.Word{slurm.Word(tasks), coordinate, "--" + tiedFlag}
-	for _, arg := range append(l.common([]string{fmt.Sprint(l.servers)}, store), "--best="+best) {
+	args := append(l.common([]string{fmt.Sprint(l.servers)}, store), "--best="+best)
+	if there(filepath.Join(j.Dir, secretFile)) {
+		args = append(args, "--token-file="+filepath.Join(j.Dir, secretFile))
+	}
+	if !gives(l.user, "wait") {
+		args = append(args, "--wait="+l.wait.String())
+	}
+	for _, arg := range args {
 		worker = append(worker, slurm.Quote(arg))
 	}
 	if p.forest == nil { // trees have no bound
@@ -311,4 +334,33 @@ func folderURL(path string) string {
 		return "dir:" + path
 	}
 	return "dir:" + url.PathEscape(path) // one name, slashes and all
+}
+
+// Files of the token that the processes of a launch have.
+const (
+	tokensFile = "tokens"
+	secretFile = "token"
+)
+
+// makeToken makes a token for the processes of a launch: others use the same nodes, and reach its servers. Only its owner can read it.
+func makeToken(dir string) error {
+	t := access.Token{Name: "launch", Rights: access.Write}
+	secret := access.NewSecret()
+	t.Hash = secret.Hash()
+	for name, line := range map[string]string{tokensFile: t.String(), secretFile: secret.Text()} {
+		path := filepath.Join(dir, name)
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a launch before
+			return err
+		}
+		if err := os.WriteFile(path, []byte(line+"\n"), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// there reports whether a path leads to something.
+func there(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

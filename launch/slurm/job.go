@@ -12,6 +12,7 @@
 //	server.0.log …    the output of a process, with a line for each start and end, over all restarts
 //	server.0.now …    how it is: node, phase, id, restarts, seconds of the clock, how it ended last; separated by tabs
 //	began.ID.N        the script of job ID runs for the N-th time (from 0 on): by that nodes see that they share the folder
+//	done.ID.N         the first worker is done
 //	failed.ID.N       status and name of the first process that failed for good
 //	ended             status of the job
 //

@@ -84,9 +84,8 @@ func Clear(dir string) error {
 	}
 	for _, one := range all {
 		name := one.Name()
-		ours := slices.Contains([]string{endedFile, LogFile, RecordFile}, name) || strings.HasPrefix(name, "failed.") ||
-			strings.HasPrefix(name, "began.")
 		kind, _, _ := strings.Cut(name, ".")
+		ours := slices.Contains([]string{endedFile, LogFile, RecordFile}, name) || slices.Contains([]string{"began", "done", "failed"}, kind)
 		ofProcess := (kind == "server" || kind == "worker") && (strings.HasSuffix(name, LogEnding) || strings.HasSuffix(name, nowEnding))
 		if ours || ofProcess {
 			if err := os.Remove(filepath.Join(dir, name)); err != nil {

@@ -74,7 +74,10 @@ keep() {
 		[ "$code" -le 128 ] || [ "$code" -eq 130 ] || last="was killed by signal $((code - 128))"
 		say "$last"
 		now ended
-		[ "$kind:$code" != worker:0 ] || return 0
+		if [ "$kind" = worker ] && { [ "$code" -eq 0 ] || [ -e "$dir/done.$attempt" ]; }; then
+			[ "$rank" -ne 0 ] || : >"$dir/done.$attempt" # the model is saved, however the others end
+			return 0
+		fi
 		[ -z "$asked" ] || break
 		local before=$port
 		port=$(tail -c "+$((size + 1))" -- "$log" | sed -n 's/^listening at .*:\([0-9][0-9]*\)$/\1/p' | head -n 1)
@@ -119,7 +122,7 @@ main() {
 	local asked='' code hit servers workers='' tries name=job host=$HOSTNAME log=/dev/null
 	restart=${SLURM_RESTART_COUNT:-0} attempt=$SLURM_JOB_ID.$restart
 	mkdir -p -- "$dir" || exit 1
-	rm -f -- "$dir"/began.* "$dir"/failed.* "$dir/ended"
+	rm -f -- "$dir"/began.* "$dir"/failed.* "$dir"/done.* "$dir/ended"
 	: >"$dir/began.$attempt" || exit 1
 	together
 	carried=$(

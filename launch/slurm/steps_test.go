@@ -150,17 +150,21 @@ func FuzzQuote(f *testing.F) {
 func TestStepsEnd(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name    string
-		workers []Word
-		want    int
-		failed  string
+		name   string
+		others []Word
+		want   int
+		failed string
 	}{
 		{"done", words("exit=0"), 0, ""},
-		{"one fails for good", []Word{"exit=$((rank * 3))"}, 3, "worker.1"},
-		{"one is not cured by other tries", []Word{"exit=$((rank * 75))"}, 75, "worker.1"},
+		{"one fails for good", words("exit=3"), 3, "worker.1"},
+		{"one is not cured by other tries", words("exit=75"), 75, "worker.1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := start(t, &Job{Servers: servers(2), Workers: Group{Count: 2, Args: c.workers}, Restarts: 1})
+			first := words("until=/never")
+			if c.want == 0 {
+				first = nil
+			}
+			r := start(t, &Job{Servers: servers(2), Workers: Group{Count: 2, First: first, Others: c.others}, Restarts: 1})
 			r.ends(c.want)
 			if code, ok := Ended(r.dir); !ok || code != c.want {
 				t.Errorf("it says that it ends with %d, %v", code, ok)
@@ -196,6 +200,13 @@ func TestStepsRestart(t *testing.T) {
 		}
 	}
 	r.has("worker.0.log", "worker.0 was killed by signal 9\n")
+}
+
+// When the first worker is done the model is saved: it does not matter how others end.
+func TestStepsDone(t *testing.T) {
+	t.Parallel()
+	j := &Job{Servers: servers(1), Workers: Group{Count: 2, Others: []Word{`until="$dir/done.$attempt"`, "exit=3"}}}
+	start(t, j).ends(0)
 }
 
 // Servers that fail end the workers, which would wait in vain.

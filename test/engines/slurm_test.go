@@ -118,12 +118,14 @@ func (l *training) said() string {
 func (l *training) again() {
 	l.Helper()
 	id := l.status().ID
-	until(l.T, "the job begins again", 2*time.Minute, func() bool {
-		if strings.TrimSpace(must(l.T, "squeue", "--noheader", "--states=all", "--jobs="+id, "--format=%T")) != "PENDING" {
+	until(l.T, "the job begins again", 4*time.Minute, func() bool {
+		if !strings.HasPrefix(must(l.T, "squeue", "--noheader", "--states=all", "--jobs="+id, "--format=%T"), "PENDING") {
 			text, _ := os.ReadFile("l/slurm.log")
 			return regexp.MustCompile(`job \d+ runs on .* \(restarts: [1-9]`).Match(text)
 		}
-		_ = exec.Command("scontrol", "update", "JobId="+id, "StartTime=now").Run() // it may be on its way
+		for _, part := range []string{id, id + "+1"} { // of a heterogeneous job
+			_ = exec.Command("scontrol", "update", "JobId="+part, "StartTime=now").Run() // it may be on its way
+		}
 		return false
 	})
 }
@@ -273,16 +275,21 @@ func TestSlurmKilled(t *testing.T) {
 	}
 }
 
-// TestSlurmNode: a node dies with all that runs on it. The job is queued again, and goes on.
+// TestSlurmNode: a node dies with all that runs on it. When Slurm hears of it the job is queued again, and goes on elsewhere.
 func TestSlurmNode(t *testing.T) {
 	s := slurmCluster(t)
 	if s == nil {
 		return
 	}
-	l := s.train(t, 1500, "--nodes", "2", "--sbatch", "--nodelist=n0,n1")
+	l := s.train(t, 1500, "--nodes", "2")
 	l.detach()
 	batch := strings.TrimSpace(must(t, "squeue", "--noheader", "--format=%B"))
-	node := map[string]string{"n0": "n1", "n1": "n0"}[batch]
+	node := ""
+	for _, one := range strings.Fields(must(t, "scontrol", "show", "hostnames", strings.TrimSpace(must(t, "squeue", "--noheader", "--format=%N")))) {
+		if one != batch {
+			node = one
+		}
+	}
 	daemon := strings.Fields(must(t, "sh", "-c", "ps ax -o pid,args | grep '[s]lurmd-wlm -D -N "+node+"'"))
 	space, err := os.Readlink("/proc/" + daemon[0] + "/ns/uts")
 	if err != nil {
@@ -299,12 +306,17 @@ func TestSlurmNode(t *testing.T) {
 			}
 		}
 	}
-	again := exec.Command("setsid", append([]string{"unshare", "--uts", "sh", "-c", "hostname " + node + `; exec "$@"`, "sh"}, daemon[1:]...)...)
-	if err := again.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, "scontrol", "update", "NodeName="+node, "State=DOWN", "Reason=dead") // as Slurm does after SlurmdTimeout, five minutes by default
 	l.again()
 	l.ends()
+	back := exec.Command("setsid", append([]string{"unshare", "--uts", "sh", "-c", "hostname " + node + `; exec "$@"`, "sh"}, daemon[1:]...)...)
+	if err := back.Start(); err != nil { // for the tests after this one
+		t.Fatal(err)
+	}
+	until(t, "the node is back", time.Minute, func() bool {
+		_ = exec.Command("scontrol", "update", "NodeName="+node, "State=RESUME").Run() // it is not known yet
+		return !strings.Contains(must(t, "sinfo", "--noheader", "--Node", "--nodes="+node, "--format=%t"), "down")
+	})
 }
 
 // TestSlurmCancel: Ctrl-C ends the job, and so does thole launch stop; nothing of it is left.
