@@ -82,6 +82,7 @@ checkpoint, and under ASP no update is lost. A new launch begins with new logs.`
   thole launch --on local --servers 2 --workers 2 --tasks 4 --algo svm --data train.libsvm --holdout 0.1 --epochs 20 --dir jobs/svm
   thole launch --workers 2 --algo gbdt --data loans.csv --label-column defaulted --trees 20 --model out/trees2
   thole launch --servers 2 --workers 2 --data train.libsvm --model out/lr3 --dir jobs/lr3 --detach
+  thole launch --on slurm --dry-run --workers 4 --worker-cpus 8 --time 2:00:00 --data train.libsvm --model out/lr4 --checkpoint ck
   thole launch status jobs/lr3 --json
   thole launch stop jobs/lr3`,
 		RunE: func(c *cobra.Command, _ []string) error { return l.run(c.Context(), e) },
