@@ -1,8 +1,14 @@
 # Names for commands; none of them is needed to build. The gate is "go test ./...".
-.PHONY: build test race fuzz soak kills engines mutants bench peers models onnx golden docs module
+.PHONY: build image test race fuzz soak kills engines mutants bench peers models onnx golden docs module
 
 build:
-	CGO_ENABLED=0 go build -o out/ ./cmd/thole
+	CGO_ENABLED=0 go build -o out/ ./cmd/...
+
+# The image of the binary (deploy/Dockerfile): make image IMAGE=registry.example/thole:1 DOCKER=podman
+image:
+	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o deploy/thole ./cmd/thole
+	cp $(or $(CERTIFICATES),/etc/ssl/certs/ca-certificates.crt) deploy/ca-certificates.crt
+	$(or $(DOCKER),docker) build -t $(or $(IMAGE),thole:latest) deploy
 
 test:
 	go test ./...

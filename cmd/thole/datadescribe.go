@@ -102,7 +102,7 @@ func (k *describing) describe(ctx context.Context, e *env) (*overview, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := data.Files(k.data)
+	files, err := data.Files(ctx, e.paths, k.data)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// waiting are the commands whose examples wait for other processes, or take long: only their flags are read.
+// waiting are the commands whose examples wait for other processes, or take long: only their flags are read, as
+// are those of what asks a cluster.
 var waiting = map[string]bool{"server": true, "status": true, "worker": true, "demo": true, "bench": true, "coordinate": true, "launch scale": true}
 
 // first is what has to be done before the examples of a command.
@@ -68,7 +69,8 @@ func helpExample(ts *testscript.TestScript, c *cobra.Command, line string) {
 	if len(words) == 0 || words[0] != "thole" {
 		ts.Fatalf("%s: example %q does not begin with thole", c.CommandPath(), line)
 	}
-	if waiting[words[len(words)-1]] || len(words) > 1 && waiting[words[1]] || len(words) > 2 && waiting[words[1]+" "+words[2]] || slices.Contains(words, "--job") {
+	asksCluster := slices.Contains(words, "kubernetes") && !slices.Contains(words, "--dry-run")
+	if asksCluster || waiting[words[len(words)-1]] || len(words) > 1 && waiting[words[1]] || len(words) > 2 && waiting[words[1]+" "+words[2]] || slices.Contains(words, "--job") {
 		of, rest, err := c.Root().Find(words[1:])
 		ts.Check(err)
 		ts.Check(of.ParseFlags(rest))

@@ -39,6 +39,8 @@ func flagGroups() []flagGroup {
 		{"Cluster", []string{"restarts", "dir", "name", "detach", "dry-run", "server-memory", "server-cpus", "worker-memory",
 			"worker-cpus", "server-log", "coordinate", "cluster", "role", "advertise", "lease", "replicas",
 			"staleness", "partitioner", "tcp", "wait", "retry", "processes", "in-process", "memory", "scratch", "no-checksum"}},
+		{"Kubernetes", []string{"image", "image-pull-policy", "image-pull-secret", "volume", "env", "env-from-secret", "token-secret",
+			"tls-secret", "namespace", "context", "kubeconfig", "run-as", "node-selector", "scratch-size", "queue", "jobset", "keep-objects"}},
 		{"Trust", []string{"tls", "tls-ca", "tls-cert", "tls-key", "tls-name", "tls-clients", "token-file", "tokens", "job-limits"}},
 		{"Watch", []string{"admin", "admin-pprof", "log-json", "quiet"}},
 		{slurmTitle, nil},

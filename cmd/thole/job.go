@@ -8,12 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"thole.example/algo"
+	"thole.example/blob"
 	"thole.example/graph"
 	"thole.example/matrix"
 )
 
 // job is the settings of a training job: the flags of train, and of every worker of a job.
 type job struct {
+	paths                                          *blob.Paths // where they lead
 	algo, model, load, format, to, log, runs, note string
 	data, valid                                    []string // paths, globs, folders
 	labels, base, separator, fields                string

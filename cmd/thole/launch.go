@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"thole.example/blob"
 	"thole.example/data"
 	"thole.example/launch/slurm"
 )
@@ -63,7 +64,9 @@ func launchOnly() []string {
 	return all
 }
 
-func launchCommand(e *env) *cobra.Command { return launchFlags(e, &launch{job: &job{name: "train"}}) }
+func launchCommand(e *env) *cobra.Command {
+	return launchFlags(e, &launch{job: &job{name: "train", paths: e.paths}})
+}
 
 // launchFlags is the command with flags that say what the launch is.
 func launchFlags(e *env, l *launch) *cobra.Command {
@@ -77,10 +80,14 @@ each process. Ctrl-C ends all of them, a second one at once; they also end when 
 goes on in the background. While it runs thole launch scale gives it other numbers of servers and workers.
 
 With --server-log each server keeps a log of its changes there, and is where it died when it is started again: nobody goes back to a
-checkpoint, and under ASP no update is lost. A new launch begins with new logs.`,
+checkpoint, and under ASP no update is lost. A new launch begins with new logs.
+
+With --on kubernetes servers and workers are pods of a cluster, by an --image; paths are those of the pods, in a --volume. --dry-run prints
+the manifest, which kubectl apply takes. Else it is applied; states of pods are told, and all is removed in the end (docs/kubernetes.md).`,
 		Example: `  thole launch --servers 2 --workers 2 --data train.libsvm --model out/lr2
   thole launch --on local --servers 2 --workers 2 --tasks 4 --algo svm --data train.libsvm --holdout 0.1 --epochs 20 --dir jobs/svm
   thole launch --workers 2 --algo gbdt --data loans.csv --label-column defaulted --trees 20 --model out/trees2
+  thole launch --on kubernetes --image registry/thole:1 --volume data=pvc:clicks:/data --data /data/train.libsvm --model /data/lr --dry-run
   thole launch --servers 2 --workers 2 --data train.libsvm --model out/lr3 --dir jobs/lr3 --detach
   thole launch --on slurm --dry-run --workers 4 --worker-cpus 8 --time 2:00:00 --data train.libsvm --model out/lr4 --checkpoint ck
   thole launch status jobs/lr3 --json
@@ -265,7 +272,7 @@ func storeOf(paths ...string) (string, error) {
 	root := filepath.VolumeName(here) + string(filepath.Separator)
 	store := here
 	for _, path := range paths {
-		if path == "" {
+		if path == "" || blob.IsURL(path) {
 			continue
 		}
 		if _, err := nameBelow(store, path); err == nil {
@@ -277,6 +284,18 @@ func storeOf(paths ...string) (string, error) {
 		store = root
 	}
 	return store, nil
+}
+
+// storesOf are the stores that the servers need for those of these paths that are URLs, without what is below them.
+func storesOf(paths ...string) (all []string) {
+	for _, path := range paths {
+		if scheme, authority, _, is := blob.URL(path); is {
+			if root := blob.Clean(scheme + "://" + authority); !slices.Contains(all, root) {
+				all = append(all, root)
+			}
+		}
+	}
+	return all
 }
 
 // csvField is a text as a field of CSV.

@@ -75,7 +75,7 @@ const (
 	kubeMemory   = "2GiB"
 	kubeCPUs     = "1"
 	kubeRestarts = 6                // of each worker, as Jobs have it
-	kubeWait     = 10 * time.Minute // for pods that the cluster has no room for, or whose image is pulled
+	kubeWait     = 15 * time.Minute // for pods that the cluster has no room for; a Job waits up to 10 before it makes one again
 	kubeRetry    = time.Minute      // until a pod that was lost has its successor
 	kubeGrace    = 30 * time.Second // that pods have to end
 	kubeUser     = 65532            // "nonroot" of images without a system
@@ -145,9 +145,14 @@ func (l *launch) kubeHead(e *env, k *kubernetes.Launch) string {
 
 // onCluster applies the launch, and follows it to its end.
 func (l *launch) onCluster(ctx context.Context, e *env, c *kubernetes.Cluster, k *kubernetes.Launch) (err error) {
-	again := fmt.Sprintf("--on kubernetes --namespace %s --name %s", k.Namespace, k.Name)
-	say := sayer(e.err)
+	again, say := stopWords(k), sayer(e.err)
+	if err := c.Free(ctx, k); err != nil {
+		return err
+	}
+	hurry, over := twice()
+	defer over()
 	if err := c.Apply(ctx, k); err != nil {
+		l.removed(ctx, c, k, hurry, say)
 		return err
 	}
 	say("launch %s %s in the namespace %s", k.Name, l.countsText(), k.Namespace)
@@ -156,25 +161,34 @@ func (l *launch) onCluster(ctx context.Context, e *env, c *kubernetes.Cluster, k
 		_, err := fmt.Fprintln(e.out, k.Name)
 		return err
 	}
-	hurry, over := twice()
-	defer over()
-	err = (&kubernetes.Watcher{Cluster: c, Name: k.Name, Out: e.out, Say: say}).Watch(ctx)
+	err = (&kubernetes.Watcher{Cluster: c, Name: k.Name, Out: legible{e.out}, Say: say}).Watch(ctx)
 	if l.kube.keepObjects && ctx.Err() == nil {
 		say("it is left there; thole launch stop %s removes it", again)
 	} else {
-		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), kubeGrace+kubePatience)
-		defer cancel()
-		if ctx.Err() != nil {
-			say("it is being removed; asked once more its pods end at once")
-		}
-		if _, rerr := c.Remove(within, k.Name, hurry); rerr != nil {
-			say("not all of it was removed (thole launch stop %s removes the rest): %v", again, rerr)
-		}
+		l.removed(ctx, c, k, hurry, say)
 	}
 	if failed, ok := errors.AsType[*kubernetes.Failed](err); ok && failed.Code > 0 {
 		return exitStatus{err, failed.Code}
 	}
 	return err
+}
+
+// stopWords are those by which commands find the launch.
+func stopWords(k *kubernetes.Launch) string {
+	return fmt.Sprintf("--on kubernetes --namespace %s --name %s", k.Namespace, k.Name)
+}
+
+// removed removes a launch that has ended, or was asked to.
+func (l *launch) removed(ctx context.Context, c *kubernetes.Cluster, k *kubernetes.Launch, hurry <-chan struct{},
+	say func(format string, args ...any)) {
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), kubeGrace+kubePatience)
+	defer cancel()
+	if ctx.Err() != nil {
+		say("it is being removed; asked once more its pods end at once")
+	}
+	if _, err := c.Remove(within, k.Name, hurry); err != nil {
+		say("not all of it was removed (thole launch stop %s removes the rest): %v", stopWords(k), err)
+	}
 }
 
 // sayer writes lines, also concurrently.

@@ -25,8 +25,9 @@ func launchLogsCommand(e *env) *cobra.Command {
 		Use:   "logs [DIR] [PROCESS]",
 		Short: "Print the logs of a launch",
 		Long: `Prints what the processes of a launch wrote, over all restarts; lines of the launch itself begin with ====. Of several
-processes each line begins with the name of its process.`,
-		Example: "  thole launch logs jobs/clicks\n  thole launch logs jobs/clicks worker.1 -f",
+processes each line begins with the name of its process. Of a launch on Kubernetes they are those of the pods that are there.`,
+		Example: "  thole launch logs jobs/clicks\n  thole launch logs jobs/clicks worker.1 -f\n" +
+			"  thole launch logs --on kubernetes --name clicks clicks-server-0",
 		RunE: func(c *cobra.Command, args []string) error {
 			place, err := k.of(c, args)
 			if err != nil {

@@ -58,7 +58,7 @@ func launchOnSlurm(ctx context.Context, e *env, l *launch) error {
 		return err
 	}
 	for _, paths := range [][]string{l.data, l.valid, l.weights, l.validWeights, l.starts, l.validStarts} {
-		if _, err := data.Files(paths); err != nil { // before anything is submitted
+		if _, err := data.Files(ctx, e.paths, paths); err != nil { // before anything is submitted
 			return err
 		}
 	}
@@ -273,7 +273,8 @@ const cpusLimit = 1 << 14
 // slurmWords says what the processes are told.
 func (l *launch) slurmWords(e *env, p *plan, j *slurm.Job) error {
 	best := filepath.Join(j.Dir, "best")
-	store, err := storeOf(l.model, l.load, l.loadState, l.checkpoint, l.resume, best)
+	saved := []string{l.model, l.load, l.loadState, l.checkpoint, l.resume}
+	store, err := storeOf(append(saved, best)...)
 	if err != nil {
 		return err
 	}
@@ -283,6 +284,9 @@ func (l *launch) slurmWords(e *env, p *plan, j *slurm.Job) error {
 		memory = slurm.Quote("--memory=" + l.memory)
 	}
 	server := []slurm.Word{`--listen="$host:$port"`, `--role="$rank"`, coordinate, slurm.Quote("--store=" + store), "--" + tiedFlag, memory}
+	for _, url := range storesOf(saved...) {
+		server = append(server, slurm.Quote("--store="+url))
+	}
 	if there(filepath.Join(j.Dir, tokensFile)) {
 		server = append(server, slurm.Quote("--tokens="+filepath.Join(j.Dir, tokensFile)))
 	}

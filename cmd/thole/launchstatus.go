@@ -28,8 +28,9 @@ func launchStatusCommand(e *env) *cobra.Command {
 		Use:   "status [DIR]",
 		Short: "Show the processes of a launch, and how far its training is",
 		Long: `Shows whether the launch of a folder goes on, each of its processes with how often it was started again and how it ended last, and
-the progress of the training. Without DIR it is the newest launch in the folder of runs.`,
-		Example: "  thole launch status\n  thole launch status jobs/clicks --json",
+the progress of the training. Without DIR it is the newest launch in the folder of runs. A launch on Kubernetes has a --name in place
+of a folder: its pods are shown, and what to do about those that do not run.`,
+		Example: "  thole launch status\n  thole launch status jobs/clicks --json\n  thole launch status --on kubernetes --name clicks",
 		RunE: func(c *cobra.Command, args []string) error {
 			place, err := k.of(c, args)
 			if err != nil {
@@ -261,8 +262,9 @@ func launchStopCommand(e *env) *cobra.Command {
 		Use:   "stop [DIR]",
 		Short: "End a launch and all its processes",
 		Long: `Ends the launch of a folder, as Ctrl-C would, and waits until none of its processes is left. Only processes that it started are
-ended: one that has the number of one that is gone is another.`,
-		Example: "  thole launch stop jobs/clicks",
+ended: one that has the number of one that is gone is another. Of a launch on Kubernetes all objects are removed, and the leases of its
+servers; what it has saved stays.`,
+		Example: "  thole launch stop jobs/clicks\n  thole launch stop --on kubernetes --namespace models --name clicks",
 		RunE: func(c *cobra.Command, args []string) error {
 			place, err := k.of(c, args)
 			if err != nil {

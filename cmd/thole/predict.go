@@ -72,7 +72,7 @@ func (p *prediction) run(ctx context.Context, e *env) error {
 	if err := p.results.check(ctx, e); err != nil {
 		return err
 	}
-	if err := cmp.Or(p.job.apart("out", p.results.path), p.results.apart(p.job.model)); err != nil {
+	if err := cmp.Or(p.job.apart(ctx, "out", p.results.path), p.results.apart(p.job.model)); err != nil {
 		return err
 	}
 	out := p.results.reports(e)
@@ -141,7 +141,7 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	if p.job.model, err = e.readable(ctx, p.job.model); err != nil {
 		return nil, err
 	}
-	stored, err := openModel(ctx, p.job.model, p.from, p.source.set)
+	stored, err := openModel(ctx, e.paths, p.job.model, p.from, p.source.set)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 
 // score scores the examples, and keeps scores and labels if there are labels: 12 bytes for each example and score.
 func (p *prediction) score(ctx context.Context, e *env, g *scoring, out predictions) (*scored, error) {
-	files, err := data.Files(p.job.data)
+	files, err := data.Files(ctx, e.paths, p.job.data)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,9 @@ import (
 // codecs is every storage format.
 func codecs() format.Set { return all.Codecs() }
 
+// stores is every store whose URLs may stand for paths.
+func stores() []blob.Store { return nil }
+
 // syncHelp says what --sync does.
 const syncHelp = "wait until models and checkpoints are on the disk before they count as saved"
 
@@ -51,7 +54,7 @@ type cluster struct {
 
 // embed starts n servers in this process, over memory, where they are called 0, 1, ..., or, if there is one, over the
 // network's loopback. They save where this process would.
-func embed(ctx context.Context, n int, over *tcp.Network, files blob.Files) (*cluster, error) {
+func embed(ctx context.Context, n int, over *tcp.Network, files *blob.Paths) (*cluster, error) {
 	c := &cluster{net: &mem.Network{}, stop: func() {}}
 	if over != nil {
 		c.net = over

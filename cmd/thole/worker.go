@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"thole.example/blob"
 )
 
 func workerCommand(e *env) *cobra.Command {
-	j := &job{}
+	j := &job{paths: e.paths}
 	var servers []string
 	var who trust
 	var at coordination
@@ -127,7 +129,7 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 			"waited for)", p.giveUp, p.algo)}
 	}
 	if p.forest != nil && tasks[0] == 0 && j.checkpoint != "" && j.store == "" { // else the launch has it
-		release, err := lock(j.checkpoint, "writes its checkpoints")
+		release, err := e.lock(ctx, j.checkpoint, "writes its checkpoints")
 		if err != nil {
 			return err
 		}
@@ -149,7 +151,9 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 		if err := p.look(ctx); err != nil {
 			return err
 		}
-		p.replaced = filepath.Join(j.store, j.there(j.model)) + stateEnding
+		if p.replaced = filepath.Join(j.store, j.there(j.model)) + stateEnding; blob.IsURL(j.model) {
+			p.replaced = inBucket(j.model) + stateEnding
+		}
 	}
 	if err := p.read(ctx, e); err != nil {
 		return err

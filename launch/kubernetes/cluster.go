@@ -63,14 +63,20 @@ type meta struct {
 	}
 }
 
-// Apply makes the objects of a launch. It changes none of what is there already and is no part of it; a launch that is there is refused.
-func (c *Cluster) Apply(ctx context.Context, l *Launch) error {
+// Free checks that a launch can be made: that it is not there already, and no object of its names that is no part of one.
+func (c *Cluster) Free(ctx context.Context, l *Launch) error {
 	all := l.Objects()
 	for i := range all {
 		if err := c.free(ctx, l, &all[i]); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// Apply makes the objects of a launch, for which Free has found room.
+func (c *Cluster) Apply(ctx context.Context, l *Launch) error {
+	all := l.Objects()
 	for i := range all {
 		o := &all[i]
 		text, err := o.YAML()

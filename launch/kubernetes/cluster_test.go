@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -126,13 +127,16 @@ func podText(name, component string, index int, status string) string {
 func TestApply(t *testing.T) {
 	f := &fakeAPI{objects: map[string]map[string]any{}}
 	c, l := f.cluster(t), small()
-	if err := c.Apply(t.Context(), l); err != nil {
+	apply := func(l *Launch) error {
+		return cmp.Or(c.Free(t.Context(), l), c.Apply(t.Context(), l))
+	}
+	if err := apply(l); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(f.objects); n != 7 {
 		t.Errorf("%d objects, want 7: %q", n, f.asked)
 	}
-	if err := c.Apply(t.Context(), l); err == nil || !strings.Contains(err.Error(), "is in the namespace models already") {
+	if err := c.Free(t.Context(), l); err == nil || !strings.Contains(err.Error(), "is in the namespace models already") {
 		t.Errorf("twice: %v", err)
 	}
 	if j, err := c.Job(t.Context(), "ctr"); err != nil || j.wanted != 3 || j.Done || j.Failed {
@@ -141,12 +145,8 @@ func TestApply(t *testing.T) {
 	other := small()
 	other.Name = "other"
 	f.put(t, "/api/v1/namespaces/models/services/other", "{metadata: {name: other}}")
-	before := len(f.asked)
-	if err := c.Apply(t.Context(), other); err == nil || !strings.Contains(err.Error(), "a Service other in the namespace models that is no part") {
+	if err := c.Free(t.Context(), other); err == nil || !strings.Contains(err.Error(), "a Service other in the namespace models that is no part") {
 		t.Errorf("beside what is of somebody else: %v", err)
-	}
-	if len(f.asked) != before {
-		t.Errorf("something was changed before that was told: %q", f.asked[before:])
 	}
 	f.put(t, pods+"a", podText("a", "server", 0, "{}"))
 	f.put(t, "/apis/coordination.k8s.io/v1/namespaces/models/leases/a", "{metadata: {name: a, labels: {thole.example/store: ctr}}}")
@@ -169,7 +169,7 @@ func TestApply(t *testing.T) {
 	}
 	set := small()
 	set.JobSet = true
-	if err := c.Apply(t.Context(), set); err != nil { // the API says that it knows JobSets
+	if err := apply(set); err != nil { // the API says that it knows JobSets
 		t.Error(err)
 	}
 	if j, err := c.Job(t.Context(), "ctr"); err != nil || j.Done {
@@ -329,5 +329,39 @@ func TestCrowd(t *testing.T) {
 	}
 	if got := changes(all, seen); got != nil {
 		t.Errorf("said twice: %q", got)
+	}
+}
+
+// TestTrouble: an API that does not answer for a while is told of once, and the launch goes on; one that refuses at first is an error.
+func TestTrouble(t *testing.T) {
+	f := &fakeAPI{objects: map[string]map[string]any{}}
+	f.put(t, job, "{metadata: {name: ctr-worker, labels: {thole.example/launch: ctr}}}")
+	looks, down := 0, false
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		lists := strings.HasSuffix(r.URL.Path, "/pods")
+		if lists {
+			looks++
+		}
+		if down || lists && (looks == 2 || looks == 3) {
+			f.refuse(w, http.StatusServiceUnavailable, "etcd is away")
+			return
+		}
+		if looks == 4 {
+			f.put(t, job, "{metadata: {name: ctr-worker, labels: {thole.example/launch: ctr}}, status: {conditions: [{type: Complete, status: 'True'}]}}")
+		}
+		f.ServeHTTP(w, r)
+	}))
+	defer front.Close()
+	c := &Cluster{&kubeapi.API{Server: front.URL, Client: front.Client()}, "models"}
+	var w told
+	if err := (&Watcher{Cluster: c, Name: "ctr", Out: &w, Say: w.say}).Watch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(w.lines, "\n"); strings.Count(text, "etcd is away") != 1 || !strings.Contains(text, "trying again") {
+		t.Errorf("said %s", text)
+	}
+	down = true
+	if err := (&Watcher{Cluster: c, Name: "ctr", Out: &w, Say: w.say}).Watch(t.Context()); err == nil || !strings.Contains(err.Error(), "etcd is away") {
+		t.Errorf("at first: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -41,19 +42,30 @@ type Watcher struct {
 const usage = 2
 
 // Watch tells of pods and prints what worker 0 does until the workers have ended. It answers with a *Failed if they have failed, or if a
-// server's command line is wrong, with which it would be started again for ever.
+// server's command line is wrong, with which it would be started again for ever. A cluster that does not answer for a while is told of, and
+// asked again.
 func (w *Watcher) Watch(ctx context.Context) error {
 	w.logs = map[string]chan struct{}{}
-	told, waits := map[string]string{}, ""
-	for {
-		job, err := w.Cluster.Job(ctx, w.Name) // before its pods, of which it knows the end
-		if err != nil {
+	told, waits, trouble := map[string]string{}, "", ""
+	for first := true; ; first = false {
+		job, pods, err := w.look(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil && (first || errors.Is(err, ErrNone)):
 			return err
+		case err != nil: // the pods go on without it
+			if err.Error() != trouble {
+				trouble = err.Error()
+				w.Say("%s; trying again", trouble)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(look):
+			}
+			continue
 		}
-		pods, err := w.Cluster.Pods(ctx, w.Name)
-		if err != nil {
-			return err
-		}
+		trouble = ""
 		for _, line := range changes(pods, told) {
 			w.Say("%s", line)
 		}
@@ -78,6 +90,16 @@ func (w *Watcher) Watch(ctx context.Context) error {
 		case <-time.After(max(look, time.Duration(len(pods))*5*time.Millisecond)): // long lists are work for the cluster
 		}
 	}
+}
+
+// look asks for the state of a launch.
+func (w *Watcher) look(ctx context.Context) (Job, []Pod, error) {
+	job, err := w.Cluster.Job(ctx, w.Name) // before its pods, of which it knows the end
+	if err != nil {
+		return job, nil, err
+	}
+	pods, err := w.Cluster.Pods(ctx, w.Name)
+	return job, pods, err
 }
 
 // blame says why a launch has failed; nil: it has not.

@@ -126,6 +126,7 @@ func (l *training) again() {
 		for _, part := range []string{id, id + "+1"} { // of a heterogeneous job
 			_ = exec.Command("scontrol", "update", "JobId="+part, "StartTime=now").Run() // it may be on its way
 		}
+		time.Sleep(2 * time.Second) // a change makes it wait for the scheduler again
 		return false
 	})
 }
