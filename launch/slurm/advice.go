@@ -40,6 +40,7 @@ func reasons() []advice {
 		{"job requeued in held state", "scontrol release lets it go on"},
 		{"PartitionTimeLimit", "it never runs: want less --time"},
 		{"PartitionNodeLimit", "it never runs: want fewer --nodes"},
+		{"PartitionConfig", "no node of the partition has what it asks for, or it is down: want less of it, or wait"},
 		{"PartitionDown", "waits until an administrator opens the partition"},
 		{"ReqNodeNotAvail", "waits for nodes that are down or reserved"},
 		{"Nodes required for job are DOWN", "waits for nodes that are down or reserved"},

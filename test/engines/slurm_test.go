@@ -380,12 +380,12 @@ func TestSlurmFails(t *testing.T) {
 	if code, out := b.ProcessState.ExitCode(), b.out.String(); code != 1 || !strings.Contains(out, "bad.libsvm:1") {
 		t.Errorf("status %d, want 1 and the place: %s", code, out)
 	}
-	for flag, want := range map[string]string{"--slurm-partition=nowhere": "sinfo -s lists", "--server-cpus=100": "sinfo -o",
+	for flags, want := range map[string]string{"--slurm-partition=nowhere": "sinfo -s lists", "--server-cpus=100 --worker-cpus=100": "sinfo -o",
 		"--sbatch=--nonsense": "see --sbatch"} {
-		b := start(t, s.thole, append(slices.Clone(l.args), flag)...)
+		b := start(t, s.thole, append(slices.Clone(l.args), strings.Fields(flags)...)...)
 		<-b.done
 		if out := b.out.String(); b.err == nil || !strings.Contains(out, want) {
-			t.Errorf("%s: %v, want %s: %s", flag, b.err, want, out)
+			t.Errorf("%s: %v, want %s: %s", flags, b.err, want, out)
 		}
 	}
 }
