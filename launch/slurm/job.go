@@ -164,11 +164,27 @@ func (j *Job) settings(b *bytes.Buffer, apart bool) {
 	}
 	for i, g := range []Group{j.Servers, j.Workers} {
 		options := append(g.size(0), fmt.Sprintf("--nodes=1-%d", g.Count)) // else a step wants something of each node
+		if g.Memory == 0 {
+			options = append(options, "--mem=0") // else the first step takes all that the job has of a node, and the other waits for ever
+		}
 		if apart {
 			options = append([]string{fmt.Sprintf("--het-group=%d", i)}, options...)
 		}
-		fmt.Fprintf(b, "%s_step=(%s)\n", []string{"server", "worker"}[i], strings.Join(options, " "))
+		kind := []string{"server", "worker"}[i]
+		fmt.Fprintf(b, "%s_memory=%s\n%[1]s_step=(%[3]s)\n", kind, g.share(apart), strings.Join(options, " "))
 	}
+}
+
+// share is three quarters of the memory of a process, as the shell finds it out.
+func (g *Group) share(apart bool) string {
+	const share, parts, mib = 3, 4, 1 << 20
+	switch {
+	case g.Memory > 0:
+		return fmt.Sprintf("%dMiB", max(1, g.Memory/parts*share/mib))
+	case apart: // the variable is that of the other allocation
+		return "''"
+	}
+	return fmt.Sprintf("${SLURM_MEM_PER_CPU:+$((SLURM_MEM_PER_CPU * %d * %d / %d))MiB}", g.CPUs, share, parts)
 }
 
 // process is a function of the shell that becomes the process.

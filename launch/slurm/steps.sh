@@ -44,13 +44,12 @@ reach() {
 	[ -n "$host" ] || host=$SLURMD_NODENAME
 }
 
-# keep KIND CPUS: runs the process of this task until it is done, and starts it again when it was killed or says that another try may do (75).
+# keep KIND CPUS MEMORY: runs the process of this task until it is done, and starts it again when it was killed or says that another try may do (75).
 keep() {
 	local kind=$1 asked='' child='' told='' again=0 last='' port=0 pause=0 hit code began size
 	local pauses=(0.1 0.2 0.5 1 2 5 10)
 	export GOMAXPROCS=$2 # processors that Go sees are the node's, where Slurm does not confine tasks
-	memory=${SLURM_MEM_PER_CPU:+$((SLURM_MEM_PER_CPU * $2 * 3 / 4))MiB}
-	rank=$SLURM_PROCID name=$1.$SLURM_PROCID log=$dir/$1.$SLURM_PROCID.log
+	memory=$3 rank=$SLURM_PROCID name=$1.$SLURM_PROCID log=$dir/$1.$SLURM_PROCID.log
 	trap 'asked=1 hit=1; tell' TERM USR1 # from the script, and when Slurm ends the job
 	reach
 	together
@@ -96,10 +95,10 @@ keep() {
 	[ "$kind" = server ] || exit 75 # it was told to end before it was done
 }
 
-# step KIND CPUS OPTION...: becomes the step of the processes of a kind, each a task of it.
+# step KIND CPUS MEMORY OPTION...: becomes the step of the processes of a kind, each a task of it.
 step() {
-	exec srun "${@:3}" --exact --distribution=cyclic --kill-on-bad-exit=1 --wait=0 --export=ALL --mpi=none --input=none \
-		--job-name="$1" bash -c "$carried; keep $1 $2"
+	exec srun "${@:4}" --exact --distribution=cyclic --kill-on-bad-exit=1 --wait=0 --export=ALL --mpi=none --input=none \
+		--job-name="$1" bash -c "$carried; keep $1 $2 $3"
 }
 
 # serve: the step of the servers, and a word to the script when it has ended.
@@ -107,7 +106,7 @@ serve() {
 	local servers='' told=''
 	trap 'told=1; [ -z "$servers" ] || kill -USR1 "$servers"' USR1
 	trap '' TERM
-	step server "$server_cpus" "${server_step[@]}" &
+	step server "$server_cpus" "$server_memory" "${server_step[@]}" &
 	servers=$!
 	[ -z "$told" ] || kill -USR1 "$servers"
 	while kill -0 "$servers" 2>/dev/null; do wait "$servers"; done
@@ -135,7 +134,7 @@ main() {
 	trap 'asked=${asked:-servers} hit=1; leave' USR2
 	serve &
 	servers=$!
-	step worker "$worker_cpus" "${worker_step[@]}" &
+	step worker "$worker_cpus" "$worker_memory" "${worker_step[@]}" &
 	workers=$!
 	[ -z "$asked" ] || leave
 	while :; do

@@ -328,7 +328,7 @@ func TestSlurmCancel(t *testing.T) {
 	}
 	l := s.train(t, 20, "--epochs", "100000")
 	b := start(t, s.thole, l.args...)
-	l.trains(0)
+	l.trains(10) // there are checkpoints
 	before := l.status().Processes
 	_ = b.Process.Signal(os.Interrupt)
 	<-b.done

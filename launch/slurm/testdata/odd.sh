@@ -17,8 +17,10 @@ goes_on=''
 optional=''
 server_cpus='1'
 worker_cpus='1'
-server_step=(--ntasks=1 --cpus-per-task=1 --nodes=1-1)
-worker_step=(--ntasks=1 --cpus-per-task=1 --nodes=1-1)
+server_memory=${SLURM_MEM_PER_CPU:+$((SLURM_MEM_PER_CPU * 1 * 3 / 4))MiB}
+server_step=(--ntasks=1 --cpus-per-task=1 --nodes=1-1 --mem=0)
+worker_memory=${SLURM_MEM_PER_CPU:+$((SLURM_MEM_PER_CPU * 1 * 3 / 4))MiB}
+worker_step=(--ntasks=1 --cpus-per-task=1 --nodes=1-1 --mem=0)
 
 server() {
 	set -- server \

@@ -24,7 +24,9 @@ goes_on='1'
 optional=''
 server_cpus='4'
 worker_cpus='4'
+server_memory=2304MiB
 server_step=(--ntasks=2 --cpus-per-task=4 --mem-per-cpu=768M --nodes=1-2)
+worker_memory=2304MiB
 worker_step=(--ntasks=6 --cpus-per-task=4 --mem-per-cpu=768M --nodes=1-6)
 
 server() {

@@ -27,7 +27,9 @@ goes_on=''
 optional='1'
 server_cpus='1'
 worker_cpus='8'
+server_memory=6144MiB
 server_step=(--het-group=0 --ntasks=2 --cpus-per-task=1 --mem-per-cpu=8192M --nodes=1-2)
+worker_memory=768MiB
 worker_step=(--het-group=1 --ntasks=4 --cpus-per-task=8 --mem-per-cpu=128M --nodes=1-4)
 
 server() {
