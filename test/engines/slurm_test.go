@@ -214,6 +214,7 @@ func TestSlurmRequeue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := s.train(t, 300, more...)
 			l.detach()
+			l.trains(10) // there are checkpoints
 			must(t, "scontrol", "requeue", l.status().ID)
 			l.again()
 			l.ends()
