@@ -95,7 +95,7 @@ func Clean(name string) string {
 // at is the bucket that a name leads to, and the name there. The root of a store is ".".
 func (p *Paths) at(ctx context.Context, name string) (Bucket, string, error) {
 	if p == nil {
-		return Files{}, name, nil
+		p = &Paths{}
 	}
 	if len(p.roots) > 0 {
 		var err error

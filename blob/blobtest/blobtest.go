@@ -15,6 +15,8 @@ type Kind struct {
 	Empty func(t *testing.T) blob.Bucket // gives a bucket of its own, without objects
 	// Replaces says that an object which is replaced while it is open may be gone: reading it fails with blob.ErrChanged then.
 	Replaces bool
+	// SameBytes says that an object which is replaced by one of the same bytes is the same to State.
+	SameBytes bool
 }
 
 // Run runs the suite.

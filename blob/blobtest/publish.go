@@ -26,11 +26,11 @@ func publishOver(t *testing.T, k Kind) {
 		{"a tree appeared", nil, func(t *testing.T, b blob.Bucket) { put(t, b, "m/foreign") }, true, "m/foreign stage/new"},
 		{"the same object", []string{"m"}, nil, false, "m/new"},
 		{"the same tree", []string{"m/a", "m/b/c"}, nil, false, "m/new"},
-		{"an object written anew", []string{"m"}, func(t *testing.T, b blob.Bucket) { put(t, b, "m") }, true, "m stage/new"},
+		{"an object written anew", []string{"m"}, func(t *testing.T, b blob.Bucket) { k.anew(t, b, "m") }, true, "m stage/new"},
 		{"a tree with another file", []string{"m/a"}, func(t *testing.T, b blob.Bucket) { put(t, b, "m/deep/notes") }, true,
 			"m/a m/deep/notes stage/new"},
 		{"a tree with a file less", []string{"m/a", "m/b"}, func(t *testing.T, b blob.Bucket) { remove(t, b, "m/b") }, true, "m/a stage/new"},
-		{"a file of the tree written anew", []string{"m/a"}, func(t *testing.T, b blob.Bucket) { put(t, b, "m/a") }, true, "m/a stage/new"},
+		{"a file of the tree written anew", []string{"m/a"}, func(t *testing.T, b blob.Bucket) { k.anew(t, b, "m/a") }, true, "m/a stage/new"},
 		{"removed", []string{"m/a"}, func(t *testing.T, b blob.Bucket) { remove(t, b, "m") }, true, "stage/new"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -50,6 +50,17 @@ func publishOver(t *testing.T, k Kind) {
 				wantList(t, b, "", c.after)
 			})
 		})
+	}
+}
+
+// anew replaces an object such that its state is another one.
+func (k Kind) anew(t *testing.T, b blob.Bucket, name string) {
+	t.Helper()
+	put(t, b, name)
+	if k.SameBytes {
+		if err := blob.WriteAll(t.Context(), b, name, []byte("something else")); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"thole.example/blob"
 	"thole.example/format"
 	"thole.example/internal/number"
 )
@@ -93,7 +94,8 @@ func (k *cleaning) targets(ctx context.Context, at string) (names []string, err 
 	if err != nil {
 		return nil, err
 	}
-	if path.Base(at) != "." && path.Base(at) != ".." && at != "/" {
+	_, _, inStore, isURL := blob.URL(at)
+	if path.Base(at) != "." && path.Base(at) != ".." && at != "/" && !(isURL && inStore == "") {
 		names = append(names, at)
 	}
 	folders := []string{at}

@@ -39,7 +39,7 @@ tables become what training would learn from; what was found out of the columns 
 	f.StringVar(&k.to, "as", "", "libsvm, libffm or dummy (default: by the ending of OUT, else libsvm)")
 	f.BoolVar(&k.noLabel, "no-label", false, "the examples have no labels, and 0 is written")
 	f.BoolVar(&k.force, "force", false, "replace the files if they exist")
-	k.dataFlags(c)
+	k.dataFlags(e, c)
 	k.columnFlags.flags(c)
 	return c
 }

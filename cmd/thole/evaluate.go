@@ -50,7 +50,7 @@ thresholds; of several the confusion; of values predicted and actual ones and th
 			return v.run(c.Context(), e, args)
 		},
 	}
-	v.flags(c)
+	v.flags(e, c)
 	v.all = true
 	f := c.Flags()
 	f.StringVar(&v.report, "report", "", "write a page of HTML with metrics, curves and tables; - is standard output")

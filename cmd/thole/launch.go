@@ -65,7 +65,7 @@ func launchOnly() []string {
 }
 
 func launchCommand(e *env) *cobra.Command {
-	return launchFlags(e, &launch{job: &job{name: "train", paths: e.paths}})
+	return launchFlags(e, &launch{job: &job{name: "train"}})
 }
 
 // launchFlags is the command with flags that say what the launch is.
@@ -94,7 +94,7 @@ the manifest, which kubectl apply takes. Else it is applied; states of pods are 
   thole launch stop jobs/lr3`,
 		RunE: func(c *cobra.Command, _ []string) error { return l.run(c.Context(), e) },
 	}
-	l.job.flags(c)
+	l.job.flags(e, c)
 	f := c.Flags()
 	f.StringVar(&l.jobFile, "job", "", "file of settings, as thole train --job takes it")
 	f.StringVar(&l.on, "on", "local", onHelp())

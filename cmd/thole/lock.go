@@ -51,13 +51,13 @@ func (e *env) lock(ctx context.Context, path, does string) (release func(), err 
 	}
 }
 
-// claim is lock in a store.
+// claim is lock in a store. Servers claim the folder itself where they write checkpoints.
 func (e *env) claim(ctx context.Context, path, does string) (release func(), err error) {
 	who, err := os.Hostname()
 	if err != nil {
 		who = "a machine without a name"
 	}
-	release, err = e.paths.Claim(ctx, inBucket(path), fmt.Sprintf("process %d of %s", os.Getpid(), who))
+	release, err = e.paths.Claim(ctx, inBucket(path)+".lock", fmt.Sprintf("process %d of %s", os.Getpid(), who))
 	if held := (*blob.Claimed)(nil); errors.As(err, &held) {
 		err = fmt.Errorf("%s: another process %s there (%s)", path, does, held.Who)
 	}

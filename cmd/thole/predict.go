@@ -44,7 +44,7 @@ for the metrics 12 bytes stay in memory for each that has a label, and 80 more w
 		RunE: func(c *cobra.Command, _ []string) error { return p.run(c.Context(), e) },
 	}
 	f := c.Flags()
-	p.flags(c)
+	p.flags(e, c)
 	p.results.flags(c)
 	f.BoolVar(&p.noLabel, "no-label", false, "the examples have no labels")
 	p.byTrees.flags(c)
@@ -52,7 +52,7 @@ for the metrics 12 bytes stay in memory for each that has a label, and 80 more w
 }
 
 // flags are those of commands that score examples.
-func (p *prediction) flags(c *cobra.Command) {
+func (p *prediction) flags(e *env, c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&p.job.model, "model", "", "stored model")
 	f.StringArrayVar(&p.job.data, "data", nil, "examples to score: "+pathsHelp)
@@ -61,7 +61,7 @@ func (p *prediction) flags(c *cobra.Command) {
 	f.StringVar(&p.from, "from", "", "format of the model (default: found out)")
 	f.StringToStringVar(&p.source.set, "set", nil, "options of the model's format, NAME=VALUE")
 	p.startFlag(c)
-	p.dataFlags(c)
+	p.dataFlags(e, c)
 	p.columnFlags.markFlags(c)
 }
 

@@ -25,8 +25,8 @@ type here struct {
 
 // trainFlags gives a command the flags of train, and answers with the job that they are.
 func trainFlags(e *env, c *cobra.Command) *job {
-	j := &job{name: "train", paths: e.paths}
-	j.flags(c)
+	j := &job{name: "train"}
+	j.flags(e, c)
 	f := c.Flags()
 	f.StringVar(&j.jobFile, "job", "", "file of settings, in YAML or JSON, that hold where no flag is given (see docs/graph.md)")
 	f.BoolVar(&j.dryRun, "dry-run", false, "read the examples, print the job with all its settings, and train nothing")

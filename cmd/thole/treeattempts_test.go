@@ -50,7 +50,7 @@ func workerPlan(t *testing.T, e *env, tasks []int, args ...string) *plan {
 	t.Helper()
 	j := &job{name: "job", wait: defaultWait, retry: defaultRetry}
 	c := &cobra.Command{Use: "worker"}
-	j.flags(c)
+	j.flags(e, c)
 	if err := c.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"thole.example/blob"
+	"thole.example/blob/s3"
 	"thole.example/budget"
 	"thole.example/format"
 	"thole.example/format/all"
@@ -22,7 +23,13 @@ import (
 func codecs() format.Set { return all.Codecs() }
 
 // stores is every store whose URLs may stand for paths.
-func stores() []blob.Store { return nil }
+func stores() []blob.Store {
+	return []blob.Store{
+		{Scheme: "s3", Open: func(ctx context.Context, bucket string) (blob.Bucket, error) {
+			return s3.New(ctx, s3.Options{Bucket: bucket})
+		}},
+	}
+}
 
 // syncHelp says what --sync does.
 const syncHelp = "wait until models and checkpoints are on the disk before they count as saved"

@@ -11,7 +11,7 @@ import (
 )
 
 func workerCommand(e *env) *cobra.Command {
-	j := &job{paths: e.paths}
+	j := &job{}
 	var servers []string
 	var who trust
 	var at coordination
@@ -77,7 +77,7 @@ goes on after a failure, so that a server may be replaced by one with another ad
 			return j.work(ctx, e, on, mine)
 		},
 	}
-	j.flags(c)
+	j.flags(e, c)
 	c.Flags().StringVar(&j.jobFile, "job-file", "", "file of settings, as thole train --job takes it")
 	c.Flags().StringSliceVar(&servers, "servers", nil, "addresses of the servers, in the same order for all workers; with --coordinate how "+
 		"many there are")
