@@ -59,7 +59,7 @@ keep() {
 		set -m # signals of the step go to this shell alone, which hands one on
 		coproc THOLE { "$kind" >>"$log" 2>&1; } # its input ends when this shell does, and then it does
 		set +m
-		child=$THOLE_PID
+		child=$!
 		now running
 		[ -z "$asked" ] || tell
 		while :; do
