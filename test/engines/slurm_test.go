@@ -381,12 +381,17 @@ func TestSlurmFails(t *testing.T) {
 	if code, out := b.ProcessState.ExitCode(), b.out.String(); code != 1 || !strings.Contains(out, "bad.libsvm:1") {
 		t.Errorf("status %d, want 1 and the place: %s", code, out)
 	}
-	for flags, want := range map[string]string{"--slurm-partition=nowhere": "sinfo -s lists", "--server-cpus=100 --worker-cpus=100": "sinfo -o",
-		"--sbatch=--nonsense": "see --sbatch"} {
-		b := start(t, s.thole, append(slices.Clone(l.args), strings.Fields(flags)...)...)
+	for flags, want := range map[string]string{"--slurm-partition=nowhere": "sinfo -s lists", "--sbatch=--nonsense": "see --sbatch"} {
+		b := start(t, s.thole, append(slices.Clone(l.args), flags)...)
 		<-b.done
 		if out := b.out.String(); b.err == nil || !strings.Contains(out, want) {
 			t.Errorf("%s: %v, want %s: %s", flags, b.err, want, out)
 		}
 	}
+	b = start(t, s.thole, append(slices.Clone(l.args), "--server-cpus=100", "--worker-cpus=100")...)
+	until(t, "it is said why the job does not run", time.Minute, func() bool {
+		return strings.Contains(b.out.String(), "is pending: PartitionConfig (no node of the partition has what it asks for")
+	})
+	_ = b.Process.Signal(os.Interrupt)
+	<-b.done
 }
