@@ -43,6 +43,7 @@ func flagGroups() []flagGroup {
 			"tls-secret", "namespace", "context", "kubeconfig", "run-as", "node-selector", "scratch-size", "queue", "jobset", "keep-objects"}},
 		{"Trust", []string{"tls", "tls-ca", "tls-cert", "tls-key", "tls-name", "tls-clients", "token-file", "tokens", "job-limits"}},
 		{"Watch", []string{"admin", "admin-pprof", "log-json", "quiet"}},
+		{slurmTitle, nil},
 		{"Requests", []string{"keys", "batch", "in-flight", "dim", "rule", "cols", "async", "by-key"}},
 		{"Network", nil},
 		{"Importance", nil},

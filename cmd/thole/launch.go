@@ -15,6 +15,7 @@ import (
 
 	"thole.example/blob"
 	"thole.example/data"
+	"thole.example/launch/slurm"
 )
 
 // launch is a training by processes of its own, as the user asks for it.
@@ -28,7 +29,8 @@ type launch struct {
 	launcher          launcher
 	title             string // --name
 	resources
-	kube kubeFlags
+	kube  kubeFlags
+	slurm slurm.Options
 }
 
 // resources is what each server and each worker asks of a place that divides machines.
@@ -87,6 +89,7 @@ the manifest, which kubectl apply takes. Else it is applied; states of pods are 
   thole launch --workers 2 --algo gbdt --data loans.csv --label-column defaulted --trees 20 --model out/trees2
   thole launch --on kubernetes --image registry/thole:1 --volume data=pvc:clicks:/data --data /data/train.libsvm --model /data/lr --dry-run
   thole launch --servers 2 --workers 2 --data train.libsvm --model out/lr3 --dir jobs/lr3 --detach
+  thole launch --on slurm --dry-run --workers 4 --worker-cpus 8 --time 2:00:00 --data train.libsvm --model out/lr4 --checkpoint ck
   thole launch status jobs/lr3 --json
   thole launch stop jobs/lr3`,
 		RunE: func(c *cobra.Command, _ []string) error { return l.run(c.Context(), e) },

@@ -29,6 +29,7 @@ func launchers() []launcher {
 		{"local", "processes of this machine", []string{"dir", "log", "runs", "server-log", "most-workers"}, nil, launchHere,
 			func() keeper { return &localKeeper{} }},
 		{"kubernetes", "pods of a cluster", kubeOwn(), kubeLaunchFlags, kubeLaunch, func() keeper { return &kubeKeeper{} }},
+		slurmLauncher(),
 	}
 }
 

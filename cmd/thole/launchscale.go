@@ -43,6 +43,10 @@ and the order goes on.`,
 			if want == (local.Counts{}) {
 				return usageError{errors.New("neither --servers nor --workers, want how many there are to be")}
 			}
+			if r, err := local.Open(args[0]); err == nil && r.On != "" && r.On != launchers()[0].name {
+				return fmt.Errorf("%s: it runs on %s, which gives it the processes that it has: want a new launch with other numbers, which goes "+
+					"on from the last checkpoint", args[0], r.On)
+			}
 			say := func(text string) { fmt.Fprintln(e.err, escaped(text)) }
 			if err := local.Ask(c.Context(), args[0], want, say); err != nil {
 				return err

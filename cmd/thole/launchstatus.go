@@ -53,7 +53,7 @@ func (k *localKeeper) flags(c *cobra.Command) {
 	}
 }
 
-func (k *localKeeper) status(_ context.Context, e *env, args []string, asJSON bool) error {
+func (k *localKeeper) status(ctx context.Context, e *env, args []string, asJSON bool) error {
 	dir, err := launchDir(args, k.runs)
 	if err != nil {
 		return err
@@ -61,6 +61,13 @@ func (k *localKeeper) status(_ context.Context, e *env, args []string, asJSON bo
 	r, err := local.Open(dir)
 	if err != nil {
 		return err
+	}
+	if r.On != "" && r.On != launchers()[0].name { // the newest one is elsewhere
+		place, err := launcherOf(r.On, nil)
+		if err != nil {
+			return err
+		}
+		return place.keeper().status(ctx, e, []string{dir}, asJSON)
 	}
 	p, err := progressOf(r)
 	if err != nil {

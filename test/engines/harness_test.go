@@ -72,7 +72,9 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	if os.Getenv(inside) == "" {
 		if r, err := prepare(); err == nil && r.dir != "" {
-			_ = exec.Command(filepath.Join(r.scripts, "kube-down.sh"), filepath.Join(r.dir, "kube")).Run() // it may not have been started
+			for _, engine := range []string{"kube", "slurm"} {
+				_ = exec.Command(filepath.Join(r.scripts, engine+"-down.sh"), filepath.Join(r.dir, engine)).Run() // it may not have been started
+			}
 			if code == 0 {
 				_ = os.RemoveAll(r.dir)
 			} else {
