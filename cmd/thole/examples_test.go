@@ -54,15 +54,6 @@ func helpExamples(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// below is a command and all below it.
-func below(c *cobra.Command) []*cobra.Command {
-	all := []*cobra.Command{c}
-	for _, sub := range c.Commands() {
-		all = append(all, below(sub)...)
-	}
-	return all
-}
-
 func helpExample(ts *testscript.TestScript, c *cobra.Command, line string) {
 	words := strings.Fields(line)
 	if len(words) == 0 || words[0] != "thole" {

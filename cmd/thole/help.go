@@ -23,7 +23,7 @@ const formatOptions = "Options of formats"
 // names come last. Commands of few flags show them without groups.
 func flagGroups() []flagGroup {
 	return []flagGroup{
-		{"Common", []string{"listen", "store", "data", "model", "algo", "on", "servers", "workers", "tasks", "task", "job",
+		{"Common", []string{"listen", "store", "config", "data", "model", "algo", "on", "servers", "workers", "tasks", "task", "job",
 			"epochs", "rate", "validate", "holdout", "graph", "load", "from", "to", "matrix", "out", "report", "log", "force", "seconds", "json"}},
 		{"Data", []string{"format", "dim", "hash", "labels", "classes", "label-threshold", "index-base", "separator", "no-label", "strict",
 			"sparse", "admit-after", "forget-after", "expire-after", "max-bytes", "storage",
@@ -177,6 +177,11 @@ func printFlags(out io.Writer, width int, c *cobra.Command) {
 		for _, f := range groups[g.title] {
 			hang(out, width, column, flagText(f), flagHelp(f))
 		}
+	}
+	if i := slices.IndexFunc(flags, hasVariable); i >= 0 {
+		text := fmt.Sprintf("A flag that is not given is taken from its environment variable, if that is set: --%s from %s.", flags[i].Name,
+			variableOf(flags[i].Name))
+		fmt.Fprint(out, "\n"+paragraphs(text, width))
 	}
 }
 

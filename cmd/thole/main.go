@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"thole.example/format"
 )
@@ -59,6 +60,9 @@ type env struct {
 	spooled map[string]string // copies of what can be read only once, by the path as the user wrote it
 	folders []string          // temporary ones
 	wrong   error             // of a command line that asks for help on what there is not
+	places  map[string]string // variables that gave flags, by these
+	flags   *pflag.FlagSet    // of the command that runs
+	root    *cobra.Command    // above it
 }
 
 func (e *env) now() time.Time {
@@ -109,7 +113,7 @@ func Main(args []string, std *env) int {
 	defer e.clean()
 	root := rootCommand(e)
 	root.SetArgs(args)
-	err := errors.Join(root.ExecuteContext(ctx), e.wrong)
+	err := errors.Join(e.placed(root.ExecuteContext(ctx)), e.wrong)
 	if f, ok := std.out.(*os.File); ok {
 		out.fails(f.Close())
 	}
@@ -166,11 +170,12 @@ Where a model or a file is read, "-" is standard input; where one is written, it
   thole data clicks --rows 20000 --out train.libsvm
   thole inspect out/lr
   thole convert out/lr weights --to npy`,
-		Args:          noCommand,
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Version:       readBuild().text(),
+		Args:              noCommand,
+		PersistentPreRunE: e.variables,
+		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		Version:           readBuild().text(),
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SuggestionsMinimumDistance = 2

@@ -26,7 +26,7 @@ import (
 
 func serverCommand(e *env) *cobra.Command {
 	var o serverOptions
-	size, base, quiet, tied, asJSON := "", "", false, false, false
+	size, base, file, quiet, tied, asJSON := "", "", "", false, false, false
 	c := &cobra.Command{
 		Use:   "server",
 		Short: "Run a parameter server",
@@ -45,11 +45,17 @@ With --log, --coordinate and --replicas 2 the process that waits copies the log 
 that the other has not: it takes over where that one was, and nobody goes back.`,
 		Example: "  thole server --listen 127.0.0.1:7001 --store /data/models\n  thole server --listen unix:/run/thole.sock\n" +
 			"  thole server --listen 127.0.0.1:7001 --store /data/models --log /data/log\n" +
+			"  thole server --config server.yaml\n" +
 			"  thole server --listen :7001 --tls-cert cert.pem --tls-key key.pem --tokens tokens --admin 127.0.0.1:9001\n" +
 			"  thole server --listen :7001 --advertise host1 --store /data/models --coordinate etcd://host0:2379 --role 0\n" +
 			"  thole server --listen 127.0.0.1:0 --coordinate dir:coordination --role 1 --lease 3s\n" +
 			"  thole server --listen 127.0.0.1:0 --coordinate dir:coordination --role 1 --log /data/log --replicas 2",
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			placed, err := e.config(c.Context(), c, file)
+			if err != nil {
+				return err
+			}
+			defer func() { err = placed(err) }()
 			level := slog.LevelInfo
 			if quiet {
 				level = slog.LevelWarn
@@ -58,7 +64,6 @@ that the other has not: it takes over where that one was, and nobody goes back.`
 			if asJSON {
 				log = slog.New(slog.NewJSONHandler(e.err, &slog.HandlerOptions{Level: level}))
 			}
-			var err error
 			if o.ledger, err = memoryBound(size); err != nil {
 				return err
 			}
@@ -90,6 +95,8 @@ that the other has not: it takes over where that one was, and nobody goes back.`
 	o.claiming.flags(c.Flags())
 	o.replication.flags(c.Flags())
 	c.Flags().BoolVar(&quiet, "quiet", false, "print warnings only")
+	c.Flags().StringVar(&file, configFlag, "", "file of settings, YAML or JSON: its keys are names of these flags, which come before it, as "+
+		"do their variables")
 	c.Flags().BoolVar(&tied, tiedFlag, false, "end when the standard input ends")
 	_ = c.Flags().MarkHidden(tiedFlag) // it is there
 	return c
