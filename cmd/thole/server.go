@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -37,7 +38,7 @@ With --log FOLDER the server keeps a log there of each change that its jobs make
 with the same --listen and --log it is where it died: workers reach it again within their --retry, and nobody goes back to a checkpoint. Now
 and then it writes the state of a job beside its log, in the background, which makes what came before needless (--log-base).
 
-With --coordinate it is one of the servers of a cluster, --role N of them from 0 on: workers find it by its role. While another process has
+With --coordinate it is one of the servers of a cluster, --role N of them from 0 on, or the pod ps-N of a StatefulSet: workers find it by its role. While another process has
 the role it waits, and takes over when that one is silent for --lease, or ends; jobs go on from their last checkpoints then. It answers
 nothing while it does not hold the role, and ends, with exit code 75, when another has taken it.
 
@@ -180,7 +181,10 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 	if err := o.watch.check(&o.guard); err != nil {
 		return err
 	}
-	role, err := o.claiming.role(o.listen)
+	if err := o.claiming.find(thisProcess(), func(text string) { log.Info(text) }); err != nil {
+		return err
+	}
+	role, err := o.claiming.claim(o.listen)
 	if err != nil {
 		return err
 	}
@@ -246,7 +250,7 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 	if o.ledger != nil {
 		go boundHeap(ctx, o.ledger.Total())
 	}
-	fmt.Fprintf(e.out, "listening at %s\n", l.Addr())
+	fmt.Fprintf(e.out, "listening at %s\n", o.claiming.reached(l.Addr(), net.InterfaceAddrs))
 	err = role.stay(ctx, e.out, l.Addr(), line, log)
 	log.Info("server stops")
 	l.Close()

@@ -31,6 +31,7 @@ goes on after a failure, so that a server may be replaced by one with another ad
   thole worker --coordinate etcd://host0:2379 --servers 3 --tasks 2 --task 0 --data train.libsvm --model lr --checkpoint ck`,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			ctx := c.Context()
+			say := func(format string, args ...any) { fmt.Fprintln(e.err, escaped(fmt.Sprintf(format, args...))) }
 			if len(j.asked) > 0 {
 				e.args = j.asked
 			}
@@ -40,6 +41,9 @@ goes on after a failure, so that a server may be replaced by one with another ad
 			defer func() { err = j.placed(err) }()
 			if len(servers) == 0 {
 				return usageError{fmt.Errorf("no --servers, want the addresses that thole server prints, or with --coordinate how many there are")}
+			}
+			if err := j.isTask(thisProcess(), &tasks, say); err != nil {
+				return err
 			}
 			if j.wait < 0 || j.retry < 0 {
 				return usageError{fmt.Errorf("--wait %v --retry %v, want 0 or more", j.wait, j.retry)}
@@ -57,7 +61,7 @@ goes on after a failure, so that a server may be replaced by one with another ad
 			if err := j.checkAbsence(mine); err != nil {
 				return err
 			}
-			ctx, stop := j.untilAsked(ctx, func(format string, args ...any) { fmt.Fprintf(e.err, format+"\n", args...) })
+			ctx, stop := j.untilAsked(ctx, say)
 			defer stop()
 			if j.tied { // also one that takes its time when it is asked to end
 				ctx = untilEnd(ctx, e.in)
@@ -80,7 +84,8 @@ goes on after a failure, so that a server may be replaced by one with another ad
 	c.Flags().StringSliceVar(&servers, "servers", nil, "addresses of the servers, in the same order for all workers; with --coordinate how "+
 		"many there are")
 	at.flags(c.Flags(), "find the servers there")
-	c.Flags().StringVar(&tasks, "task", "", "tasks of this worker, like 0 or 0,2-4 (default: all)")
+	c.Flags().StringVar(&tasks, "task", "", "tasks of this worker, like 0 or 0,2-4 (default: "+indexVariable+" or "+
+		rankVariable+" says it, else all)")
 	c.Flags().DurationVar(&j.wait, "wait", defaultWait, "how long to wait for the other workers to join; 0: as long as it takes")
 	c.Flags().DurationVar(&j.retry, "retry", defaultRetry, "how long to try to reach a server again when the connection is lost")
 	j.giveUpFlags(c)
