@@ -26,8 +26,8 @@ func (f *benchFlags) serve(ctx context.Context, e *env) (stop func(), err error)
 	case f.What == "table":
 		return func() {}, nil
 	case len(f.servers) > 0:
-		f.Servers = f.servers
-		return func() {}, nil
+		f.Servers, err = serverAddresses(ctx, "--servers", f.servers, defaultWait, e.says)
+		return func() {}, err
 	case f.inProcess:
 		c, err := embed(ctx, f.processes, nil, blob.Files{})
 		if err != nil {

@@ -28,10 +28,11 @@ goes on after a failure, so that a server may be replaced by one with another ad
   thole worker --servers host1:7001,host2:7001 --tasks 2 --task 1 --data train.libsvm --model lr
   thole worker --servers host1:7001 --tasks 2 --task 0 --algo gbdt --data train.csv --label-column bought --model trees
   thole worker --servers host1:7001 --tasks 2 --task 1 --algo gbdt --model trees
+  thole worker --servers 'ps-{0..2}.ps:7001' --tasks 2 --task 0 --data train.libsvm --model lr
   thole worker --coordinate etcd://host0:2379 --servers 3 --tasks 2 --task 0 --data train.libsvm --model lr --checkpoint ck`,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			ctx := c.Context()
-			say := func(format string, args ...any) { fmt.Fprintln(e.err, escaped(fmt.Sprintf(format, args...))) }
+			say := e.says
 			if len(j.asked) > 0 {
 				e.args = j.asked
 			}
@@ -71,18 +72,23 @@ goes on after a failure, so that a server may be replaced by one with another ad
 				return err
 			}
 			net.NoChecksum = j.noChecksum
-			on := &cluster{net: net, addrs: servers}
+			on := &cluster{net: net}
 			if on.from, err = at.registry(servers, j.name); err != nil {
 				return err
 			}
 			defer on.from.close()
+			if on.from == nil {
+				if on.addrs, err = serverAddresses(ctx, "--servers", servers, j.wait, say); err != nil {
+					return err
+				}
+			}
 			return j.work(ctx, e, on, mine)
 		},
 	}
 	j.flags(c)
 	c.Flags().StringVar(&j.jobFile, "job-file", "", "file of settings, as thole train --job takes it")
-	c.Flags().StringSliceVar(&servers, "servers", nil, "addresses of the servers, in the same order for all workers; with --coordinate how "+
-		"many there are")
+	c.Flags().StringSliceVar(&servers, "servers", nil, "servers, in the same order for all workers: "+addressesHelp+
+		"; with --coordinate how many there are")
 	at.flags(c.Flags(), "find the servers there")
 	c.Flags().StringVar(&tasks, "task", "", "tasks of this worker, like 0 or 0,2-4 (default: "+indexVariable+" or "+
 		rankVariable+" says it, else all)")
