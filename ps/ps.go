@@ -44,6 +44,8 @@ type Options struct {
 	Network rpc.Network
 	Servers []string // addresses; all tasks of a job give them in the same order
 	Roles   []uint64 // epochs of the roles that they have to have (package coord); nil: they have none
+	// Numbered says that a server which knows its number has to be at that place of Servers: Dial returns ErrServers else.
+	Numbered bool
 	// Find tells where a server is when a connection to it was lost, or could not be made: another may have taken its role, with all that
 	// it held. It is asked on the client's goroutine before each try; with rpc.ErrUnreachable it is asked again. nil: servers stay where
 	// they are.
@@ -176,6 +178,14 @@ func newClient(ctx context.Context, o Options) (*Client, error) {
 			c.Close()
 			return nil, err
 		}
+	}
+	err = c.distinct()
+	for i := 0; i < len(c.links) && err == nil; i++ {
+		err = c.links[i].inPlace(c.links[i].conn)
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
 	}
 	return c, nil
 }

@@ -28,6 +28,10 @@ type Join struct {
 	Attempt int `json:"attempt,omitempty"`
 	// Elsewhere says that the first server has taken the task already: if the others have gone on without it here it does not wait.
 	Elsewhere bool `json:"elsewhere,omitempty"`
+	// Place is which of the job's servers the task takes this one for, from 1 on, of Places; 0: it does not say. All tasks of an attempt have
+	// to agree.
+	Place  int `json:"place,omitempty"`
+	Places int `json:"places,omitempty"`
 	// Role is the epoch of the role that the server has to have (package coord): under another one it is not the server that the task looks
 	// for. 0: any, or none.
 	Role uint64 `json:"role,omitempty"`

@@ -165,11 +165,11 @@ func ones(m matrix.Meta) matrix.Block {
 // ends up in the later one, on both.
 func TestStaleAttempt(t *testing.T) {
 	f := newFleet(t, "mem", 2, &blob.Mem{}, nil)
-	all := f.servers
-	f.servers = all[1:]
+	all, net := f.servers, f.net
+	f.servers, f.net = all[1:], placeless{net}
 	old := f.mustDial(0, 5)
 	defer old.Close()
-	f.servers = all
+	f.servers, f.net = all, net
 	_, err := f.attempted(1, 1)
 	toldLater(t, err, 5)
 	p := f.mustDial(1, 5)

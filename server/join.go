@@ -94,6 +94,7 @@ func (s *Server) bring(at *seat, x *rpc.Exchange, a *rpc.Join, log *jobLog) {
 		}
 		m.clock.Store(int32(j.core.ClockOf(a.Task, 0)))
 		j.bound = a.Bound // all tasks have the same
+		j.place, j.places = a.Place, a.Places
 		j.answerJSON(q, rpc.Joined{Seq: j.core.LastChange(a.Task), Clock: j.core.ClockOf(a.Task, 0)})
 	}
 	j.submit(arrival{at, m, x, a, q})
@@ -175,6 +176,13 @@ func (w arrival) do() {
 		j.later.then = append(j.later.then, w.q.anew)
 		return
 	}
+	if err := j.misplaced(a); err != nil {
+		w.x.Fail(err)
+		if !w.m.joined.Load() {
+			w.m.end()
+		}
+		return
+	}
 	step{j, ssp.Join[*request]{
 		Req: w.q, Conn: w.m.conn, Task: a.Task, Name: w.x.From.Name, Tasks: a.Tasks, Bound: a.Bound, Plan: a.Plan, Worker: a.Worker,
 		Mine: a.Mine, Client: a.Client, Epoch: a.Epoch, First: a.First, Grace: time.Duration(a.Grace), Optional: a.Optional, Replace: a.Replace,
@@ -183,6 +191,15 @@ func (w arrival) do() {
 	if !w.m.joined.Load() {
 		w.m.end()
 	}
+}
+
+// misplaced tells that a task takes this server for another one of the job's than the tasks do that have joined before.
+func (j *job) misplaced(a *rpc.Join) error {
+	if a.Place == j.place && a.Places == j.places || a.Place == 0 || j.place == 0 || a.Attempt != j.core.Attempt() {
+		return nil
+	}
+	return fmt.Errorf("task %d of job %q takes this for server %d of %d, and the others take it for server %d of %d (from 0 on): %w "+
+		"(give all workers the same servers in the same order)", a.Task, j.name, a.Place-1, a.Places, j.place-1, j.places, rpc.ErrRefused)
 }
 
 // answerJSON answers a control operation.

@@ -26,7 +26,7 @@ func (f *benchFlags) serve(ctx context.Context, e *env) (stop func(), err error)
 	case f.What == "table":
 		return func() {}, nil
 	case len(f.servers) > 0:
-		f.Servers, err = serverAddresses(ctx, "--servers", f.servers, defaultWait, e.says)
+		f.Servers, err = e.serverAddresses(ctx, "--servers", f.servers, defaultWait)
 		return func() {}, err
 	case f.inProcess:
 		c, err := embed(ctx, f.processes, nil, blob.Files{})

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"thole.example/coord"
+	"thole.example/rpc"
 )
 
 // Variables by which engines tell a process who it is.
@@ -134,6 +137,26 @@ func roleNumber(text string) (int, error) {
 	}
 	return n, nil
 }
+
+// nameLimit is how long the name of a server may be, in bytes.
+const nameLimit = 100
+
+// identity is how clients know the server: what a process calls itself that was given no name may be anything, and is cut.
+func (o *serverOptions) identity() (is rpc.Server, err error) {
+	is = rpc.Server{Name: o.name, Number: o.claiming.number, Instance: rand.Text()}
+	if is.Name == "" {
+		is.Name, _ = thisProcess().name()
+		is.Name = strings.Join(strings.FieldsFunc(is.Name, unnamable), "-")
+		is.Name = strings.ToValidUTF8(is.Name[:min(nameLimit, len(is.Name))], "")
+	}
+	if len(is.Name) > nameLimit || strings.ContainsFunc(is.Name, unnamable) {
+		return is, usageError{fmt.Errorf("--name %.120q, want at most %d bytes, without blanks", is.Name, nameLimit)}
+	}
+	return is, nil
+}
+
+// unnamable reports whether a letter can be in no name.
+func unnamable(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }
 
 // attempt is that of a job which an engine has started again: how often it has. known is false if nobody counts.
 func (s surroundings) attempt() (f found, known bool, err error) {

@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"thole.example/format"
+	"thole.example/ps"
+	"thole.example/rpc"
 )
 
 // group is commands that serve one purpose, as the overview shows them.
@@ -153,6 +155,8 @@ func statusOf(err error) int {
 		return exitUsage
 	case errors.As(err, &own):
 		return own.code
+	case errors.Is(err, ps.ErrServers) && !errors.Is(err, rpc.ErrUnreachable): // there may be another one at the address soon
+		return exitUsage
 	}
 	return exitError
 }

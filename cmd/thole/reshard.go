@@ -82,7 +82,7 @@ func (f *reshard) run(ctx context.Context, e *env, now string) error {
 	}
 	net, err := f.trust.network()
 	if err == nil {
-		f.servers, err = serverAddresses(ctx, "--servers", f.servers, f.wait, e.says)
+		f.servers, err = e.serverAddresses(ctx, "--servers", f.servers, f.wait)
 	}
 	if err != nil {
 		return err

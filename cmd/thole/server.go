@@ -38,9 +38,9 @@ With --log FOLDER the server keeps a log there of each change that its jobs make
 with the same --listen and --log it is where it died: workers reach it again within their --retry, and nobody goes back to a checkpoint. Now
 and then it writes the state of a job beside its log, in the background, which makes what came before needless (--log-base).
 
-With --coordinate it is one of the servers of a cluster, --role N of them from 0 on, or the pod ps-N of a StatefulSet: workers find it by its role. While another process has
-the role it waits, and takes over when that one is silent for --lease, or ends; jobs go on from their last checkpoints then. It answers
-nothing while it does not hold the role, and ends, with exit code 75, when another has taken it.
+With --coordinate it is one of the servers of a cluster, --role N of them from 0 on, or the pod ps-N of a StatefulSet: workers find it by
+its role. While another process has the role it waits, and takes over when that one is silent for --lease, or ends; jobs go on from their
+last checkpoints then. It answers nothing while it does not hold the role, and ends, with exit code 75, when another has taken it.
 
 With --log, --coordinate and --replicas 2 the process that waits copies the log of the one that has the role, which acknowledges nothing
 that the other has not: it takes over where that one was, and nobody goes back.`,
@@ -89,6 +89,8 @@ that the other has not: it takes over where that one was, and nobody goes back.`
 		"again (default: none, and a server that ends takes what it held with it)")
 	c.Flags().StringVar(&base, "log-base", "", "how much may come to the log of a job before its state is written beside it, a size like "+
 		"1GiB (default: 256MiB, or twice the bytes of that state if that is more)")
+	c.Flags().StringVar(&o.name, "name", "", "what this server is called, for people (default: the variable "+podVariable+", or the name of "+
+		"the machine)")
 	c.Flags().BoolVar(&o.noChecksum, "no-checksum", false, noChecksumHelp)
 	c.Flags().BoolVar(&asJSON, "log-json", false, "log JSON lines")
 	o.guard.flags(c.Flags())
@@ -120,6 +122,7 @@ func untilEnd(ctx context.Context, in io.Reader) context.Context {
 // serverOptions are what the user said.
 type serverOptions struct {
 	listen, store, scratch string
+	name                   string
 	logs                   string
 	logBase                int64
 	ledger                 *budget.Ledger
@@ -184,6 +187,10 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 	if err := o.claiming.find(thisProcess(), func(text string) { log.Info(text) }); err != nil {
 		return err
 	}
+	is, err := o.identity()
+	if err != nil {
+		return err
+	}
 	role, err := o.claiming.claim(o.listen)
 	if err != nil {
 		return err
@@ -232,7 +239,7 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 			return err
 		}
 	}
-	n := &tcp.Network{Log: log, Ledger: o.ledger, NoChecksum: o.noChecksum}
+	n := &tcp.Network{Name: is.Text(), Log: log, Ledger: o.ledger, NoChecksum: o.noChecksum}
 	if err := o.guard.secure(ctx, n, log); err != nil {
 		return err
 	}
@@ -241,7 +248,7 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 		return err
 	}
 	o.guard.warn(l.Addr(), log)
-	end, err := o.watch.serve(ctx, &admin.Admin{Server: s, Listener: l, Ledger: o.ledger, Tokens: n.Tokens}, n.ServerTLS, log)
+	end, err := o.watch.serve(ctx, &admin.Admin{Server: s, Is: is, Listener: l, Ledger: o.ledger, Tokens: n.Tokens}, n.ServerTLS, log)
 	if err != nil {
 		l.Close()
 		return err

@@ -28,8 +28,8 @@ type claiming struct {
 
 func (c *claiming) flags(f *pflag.FlagSet) {
 	c.coordination.flags(f, "claim the role --role there")
-	f.StringVar(&c.role, "role", "", "which of the servers this is, from 0 on, or a name that ends in that, like ps-2; workers check it. With "+
-		"--coordinate it waits while another has the role (default: then the pod's number in a StatefulSet, or "+rankVariable+")")
+	f.StringVar(&c.role, "role", "", "which of the servers this is, from 0 on, or a name that ends in that, like ps-2; workers check it. "+
+		"With --coordinate it waits while another has the role (default: then the pod's number in a StatefulSet, or "+rankVariable+")")
 	f.StringVar(&c.advertise, "advertise", "", "address where workers reach this server, host or host:port (default: where it listens, or an "+
 		"address of this machine if that is all of them)")
 	f.DurationVar(&c.lease, "lease", coord.LeaseDefault, "with --coordinate: how long a server that is silent keeps its role; the role is "+

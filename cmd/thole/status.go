@@ -78,7 +78,7 @@ func (f *statusFlags) run(ctx context.Context, e *env, addrs []string) error {
 	}
 	var clients []*adminClient
 	for _, word := range addrs {
-		some, err := serverAddresses(ctx, "ADDR", []string{word}, defaultWait, e.says)
+		some, err := e.serverAddresses(ctx, "ADDR", []string{word}, defaultWait)
 		if err != nil {
 			return err
 		}

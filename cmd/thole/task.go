@@ -61,7 +61,8 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (*ps.Client, error) {
 	o.Network, o.Servers, o.Roles, o.Job, o.Tasks = c.net, c.addrs, c.roles, p.name, p.tasks
 	o.NonFinite, o.Retry, o.Attempt, o.Find = p.nonFinite, c.retry(p), p.attempt, c.finder()
-	if p.attempt > 0 && p.forest == nil { // trees begin again
+	o.Numbered = p.where.given == nil || slices.Equal(c.addrs, p.where.given.addrs) // where a job has moved to, servers are in another order
+	if p.attempt > 0 && p.forest == nil {                                           // trees begin again
 		o.Replace, o.Grace = true, p.patienceFor()
 	}
 	p.absent(&o)

@@ -78,7 +78,7 @@ goes on after a failure, so that a server may be replaced by one with another ad
 			}
 			defer on.from.close()
 			if on.from == nil {
-				if on.addrs, err = serverAddresses(ctx, "--servers", servers, j.wait, say); err != nil {
+				if on.addrs, err = e.serverAddresses(ctx, "--servers", servers, j.wait); err != nil {
 					return err
 				}
 			}
