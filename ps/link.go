@@ -306,7 +306,7 @@ func (l *link) dial(ctx context.Context) (rpc.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.inPlace(conn); err != nil { // the right one may come to the address later
+	if err := inPlace(l.addr, rpc.ServerOf(conn), l.index); l.c.o.Numbered && err != nil { // the right one may come to the address later
 		_ = conn.Close() // nothing was said over it
 		return nil, fmt.Errorf("%w: %w", rpc.ErrUnreachable, err)
 	}

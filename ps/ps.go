@@ -179,11 +179,11 @@ func newClient(ctx context.Context, o Options) (*Client, error) {
 			return nil, err
 		}
 	}
-	err = c.distinct()
-	for i := 0; i < len(c.links) && err == nil; i++ {
-		err = c.links[i].inPlace(c.links[i].conn)
+	addrs, are := make([]string, len(c.links)), make([]rpc.Server, len(c.links))
+	for i, l := range c.links {
+		addrs[i], are[i] = l.addr, rpc.ServerOf(l.conn)
 	}
-	if err != nil {
+	if err := CheckServers(addrs, are, o.Numbered); err != nil {
 		c.Close()
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // waiting are the commands whose examples wait for other processes, or take long: only their flags are read.
-var waiting = map[string]bool{"server": true, "status": true, "worker": true, "demo": true, "bench": true, "coordinate": true, "launch scale": true}
+var waiting = map[string]bool{"server": true, "status": true, "worker": true, "demo": true, "wait": true, "bench": true, "coordinate": true, "launch scale": true}
 
 // first is what has to be done before the examples of a command.
 var first = map[string]string{

@@ -202,7 +202,7 @@ func (r *roleHeld) stay(ctx context.Context, out io.Writer, at string, line *lin
 		case ctx.Err() != nil: // it is to end, and has answered nothing yet
 			return nil
 		case errors.Is(err, coord.ErrFenced):
-			return exitStatus{err, exitFenced}
+			return exitStatus{err, exitTemporary}
 		}
 		return err
 	}
@@ -212,7 +212,7 @@ func (r *roleHeld) stay(ctx context.Context, out io.Writer, at string, line *lin
 	case <-ctx.Done():
 		return nil
 	case <-h.Lost():
-		return exitStatus{fmt.Errorf("the role was lost: %w", h.Err()), exitFenced}
+		return exitStatus{fmt.Errorf("the role was lost: %w", h.Err()), exitTemporary}
 	}
 }
 
