@@ -357,7 +357,7 @@ func (l *link) joining() (*rpc.Request, error) {
 		Job: o.Job, Task: o.Task, Tasks: o.Tasks, Bound: o.Bound, Plan: o.agreed(), Worker: o.Worker, Mine: o.Mine,
 		Client: l.c.id, Epoch: l.epoch, First: !l.joined, Grace: int64(max(o.Retry, o.Grace)),
 		Optional: o.Optional, Attempt: o.Attempt, Replace: o.Replace, Role: l.role, Elsewhere: l.index > 0,
-		Place: l.index + 1, Places: len(l.c.links),
+		Launch: o.Launch, Place: l.index + 1, Places: len(l.c.links),
 	})
 }
 

@@ -67,6 +67,9 @@ type Options struct {
 	// later attempt ends those before it: their tasks hear that it has begun, and nothing of theirs becomes visible any more. Dial
 	// returns a *LaterAttempt if the task has to join in another.
 	Attempt int
+	// Launch counts how often all processes of the job have been started again, from 0 on. Tasks of lower ones than the servers have seen are
+	// refused, until the job has come to its end. Jobs with an Attempt can end those of lower ones that are there.
+	Launch int
 	// Optional says that the job goes on without the task if it finishes or goes away for good.
 	Optional bool
 	// Replace says that this client may go on in the place of one that went away, in the same attempt of the job, between two of its

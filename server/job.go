@@ -45,6 +45,7 @@ type job struct {
 	bound   ssp.Bound
 	place   int // which of the job's servers its tasks take this one for, from 1 on, of places; 0: none has said it
 	places  int
+	launch  int // of its tasks (rpc.Join)
 	later   later
 	timer   *time.Timer
 	ended   bool

@@ -164,6 +164,27 @@ func (s surroundings) attempt() (f found, known bool, err error) {
 	return f, s.getenv(slurmVariable) != "", err
 }
 
+// startedAgain finds out how often all processes of the job have been started again, unless the user says it. It says what it found.
+func (j *job) startedAgain(s surroundings, say func(format string, args ...any)) error {
+	if j.startsKnown = j.given("attempt"); j.startsKnown {
+		if j.started < 0 || j.started > startsLimit {
+			return usageError{fmt.Errorf("--attempt %d, want 0 to %d", j.started, startsLimit)}
+		}
+		return nil
+	}
+	f, known, err := s.attempt()
+	if err == nil && f.n > startsLimit {
+		err = usageError{fmt.Errorf("%s is %d, want at most %d", f.from, f.n, startsLimit)}
+	}
+	if j.started, j.startsKnown = f.n, known; err == nil && f.n > 0 {
+		say("attempt %d, by %s", f.n, f.from)
+	}
+	return err
+}
+
+// startsLimit is how often all processes of a job can be started again.
+const startsLimit = 1 << 30
+
 // isTask gives the worker its task by where it runs, unless the user gave it. It says what it found.
 func (j *job) isTask(s surroundings, task *string, say func(format string, args ...any)) error {
 	if j.given("task") {

@@ -148,3 +148,86 @@ func TestReached(t *testing.T) {
 		}
 	}
 }
+
+// TestStartedAgain: a worker knows how often all processes of its job were started again, by its user or by Slurm.
+func TestStartedAgain(t *testing.T) {
+	for _, tc := range []struct {
+		variables, args string
+		started         int
+		counted         bool
+		said, fail      string
+	}{
+		{"", "", 0, false, "", ""},
+		{"", "--attempt 0", 0, true, "", ""},
+		{"", "--attempt 3", 3, true, "", ""},
+		{"SLURM_JOB_ID=5", "", 0, true, "", ""},
+		{"SLURM_JOB_ID=5 SLURM_RESTART_COUNT=2", "", 2, true, "attempt 2, by SLURM_RESTART_COUNT", ""},
+		{"SLURM_JOB_ID=5 SLURM_RESTART_COUNT=2", "--attempt 1", 1, true, "", ""},
+		{"SLURM_RESTART_COUNT=x", "", 0, false, "", `SLURM_RESTART_COUNT is "x", want a number from 0 on`},
+		{"SLURM_RESTART_COUNT=9999999999", "", 0, false, "", "SLURM_RESTART_COUNT is 9999999999, want at most"},
+		{"", "--attempt -1", 0, false, "", "--attempt -1, want 0 to "},
+	} {
+		c, said := workerCommand(&env{}), ""
+		if err := c.ParseFlags(strings.Fields(tc.args)); err != nil {
+			t.Fatal(err)
+		}
+		j := &job{command: c}
+		j.started, _ = c.Flags().GetInt("attempt")
+		err := j.startedAgain(atEngine("h", tc.variables), func(format string, args ...any) { said += fmt.Sprintf(format, args...) })
+		if tc.fail != "" {
+			if err == nil || !strings.HasPrefix(err.Error(), tc.fail) || statusOf(err) != exitUsage {
+				t.Errorf("%s %s: %v, want %s", tc.variables, tc.args, err, tc.fail)
+			}
+			continue
+		}
+		if err != nil || j.started != tc.started || j.startsKnown != tc.counted || said != tc.said {
+			t.Errorf("%s %s: %d, counted %v, %q, %v", tc.variables, tc.args, j.started, j.startsKnown, said, err)
+		}
+	}
+}
+
+// TestAttemptFlag: workers of a higher --attempt shut out those of a lower one that are left, and train to the end; the others end and say why.
+func TestAttemptFlag(t *testing.T) {
+	for _, tc := range []struct {
+		name, said string
+		status     int // 75: that attempt was replaced, as it hears; 1: it has come back, and is refused
+		more       []string
+	}{
+		{"checkpoints", "attempt 1 of all its processes, and attempt 2 has begun: refused", exitError, []string{"--checkpoint", "ck"}},
+		{"none", `attempt 2 of job "job" has begun with task 1`, exitTemporary, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			examples(t, dir)
+			_, addr := startServer(t, dir)
+			worker := func(task, attempt string) *process {
+				return newProcess(t, dir, append([]string{"worker", "--servers", addr, "--tasks", "2", "--task", task, "--attempt", attempt,
+					"--data", "small.dummy", "--format", "dummy", "--epochs", "2", "--model", "m"}, tc.more...)...)
+			}
+			left := worker("0", "1")
+			lines, err := left.linesOf()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := left.Start(); err != nil {
+				t.Fatal(err)
+			}
+			lines.wait(t, "waiting for 1 of 2 tasks (1) to join job")
+			one, two := worker("1", "2"), worker("0", "2")
+			if err := one.Start(); err != nil {
+				t.Fatal(err)
+			}
+			lines.wait(t, tc.said)
+			lines.end()
+			if err := left.Wait(); err == nil || left.ProcessState.ExitCode() != tc.status {
+				t.Errorf("what is left of the attempt before: %v, want status %d", err, tc.status)
+			}
+			if err := two.Run(); err != nil {
+				t.Errorf("%v: %s", err, &two.err)
+			}
+			if err := one.Wait(); err != nil {
+				t.Errorf("%v: %s", err, &one.err)
+			}
+		})
+	}
+}

@@ -29,7 +29,7 @@ const yamlLimit = 1 << 20
 // notInFiles are the flags that no file can give.
 var notInFiles = []string{"job", "job-file", "dry-run", "strict-graph", "help", "task", "cv", "json", "trials", "method",
 	"resource", "space", "param", "parallel", "out", "best", "on", "workers", "dir", "restarts",
-	"detach", "store", "append-log", "asked", tiedFlag}
+	"detach", "attempt", "store", "append-log", "asked", tiedFlag}
 
 // outdoes is a table of flags that decide what others mean: where the user gives one, files say nothing about the other.
 var outdoes = map[string][]string{"rule": {"hyper"}, "loss": {"loss-set"}, "schedule": {"schedule-set", "schedule-per"},

@@ -66,6 +66,9 @@ func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (
 		o.Replace, o.Grace = true, p.patienceFor()
 	}
 	p.absent(&o)
+	if o.Launch = p.started; o.Attempt == 0 && p.startsKnown { // else nothing could end tasks of the launch before
+		o.Attempt = 1
+	}
 	var client *ps.Client
 	o.Lost = func(err error) {
 		if w != nil {
@@ -87,6 +90,10 @@ func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (
 	}
 	for began := time.Now(); ; {
 		client, err = ps.Dial(ctx, o)
+		if later, is := errors.AsType[*ps.LaterAttempt](err); is && p.attempt == 0 && later.Attempt > o.Attempt {
+			o.Attempt = later.Attempt
+			continue
+		}
 		if !p.back || !errors.Is(err, rpc.ErrUnreachable) || time.Since(began) > o.Retry {
 			return client, err
 		}

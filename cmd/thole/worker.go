@@ -46,6 +46,9 @@ goes on after a failure, so that a server may be replaced by one with another ad
 			if err := j.isTask(thisProcess(), &tasks, say); err != nil {
 				return err
 			}
+			if err := j.startedAgain(thisProcess(), say); err != nil {
+				return err
+			}
 			if j.wait < 0 || j.retry < 0 {
 				return usageError{fmt.Errorf("--wait %v --retry %v, want 0 or more", j.wait, j.retry)}
 			}
@@ -94,6 +97,8 @@ goes on after a failure, so that a server may be replaced by one with another ad
 		rankVariable+" says it, else all)")
 	c.Flags().DurationVar(&j.wait, "wait", defaultWait, "how long to wait for the other workers to join; 0: as long as it takes")
 	c.Flags().DurationVar(&j.retry, "retry", defaultRetry, "how long to try to reach a server again when the connection is lost")
+	c.Flags().IntVar(&j.started, "attempt", 0, "how often all processes of the job have been started again, from 0 on: what is left of lower "+
+		"attempts is shut out (default: "+restartsVariable+", else 0)")
 	j.giveUpFlags(c)
 	j.leaveFlag(c)
 	c.Flags().StringVar(&j.name, "job", "job", "name of the job: the same for all its workers, and for no other job")
