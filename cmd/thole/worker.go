@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"thole.example/blob"
 )
 
 func workerCommand(e *env) *cobra.Command {
@@ -88,7 +90,7 @@ goes on after a failure, so that a server may be replaced by one with another ad
 			return j.work(ctx, e, on, mine)
 		},
 	}
-	j.flags(c)
+	j.flags(e, c)
 	c.Flags().StringVar(&j.jobFile, "job-file", "", "file of settings, as thole train --job takes it")
 	c.Flags().StringSliceVar(&servers, "servers", nil, "servers, in the same order for all workers: "+addressesHelp+
 		"; with --coordinate how many there are")
@@ -142,7 +144,7 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 			"waited for)", p.giveUp, p.algo)}
 	}
 	if p.forest != nil && tasks[0] == 0 && j.checkpoint != "" && j.store == "" { // else the launch has it
-		release, err := lock(j.checkpoint, "writes its checkpoints")
+		release, err := e.lock(ctx, j.checkpoint, "writes its checkpoints")
 		if err != nil {
 			return err
 		}
@@ -164,7 +166,9 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 		if err := p.look(ctx); err != nil {
 			return err
 		}
-		p.replaced = filepath.Join(j.store, j.there(j.model)) + stateEnding
+		if p.replaced = filepath.Join(j.store, j.there(j.model)) + stateEnding; blob.IsURL(j.model) {
+			p.replaced = inBucket(j.model) + stateEnding
+		}
 	}
 	if err := p.read(ctx, e); err != nil {
 		return err
