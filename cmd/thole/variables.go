@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -8,15 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"thole.example/internal/variables"
 )
 
-// variablePrefix is how the environment variables of flags begin.
-const variablePrefix = "THOLE_"
-
-// variableOf is the environment variable of a flag: of --server-log THOLE_SERVER_LOG.
-func variableOf(flag string) string {
-	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-}
+// variableOf is the environment variable of a flag.
+func variableOf(flag string) string { return variables.Of(flag) }
 
 // withoutVariable are flags that no variable gives: THOLE_RUNS has a meaning of its own, and the others ask for something else.
 var withoutVariable = []string{"runs", "help", "version"}
@@ -25,31 +23,17 @@ var withoutVariable = []string{"runs", "help", "version"}
 func hasVariable(f *pflag.Flag) bool { return !f.Hidden && !slices.Contains(withoutVariable, f.Name) }
 
 // variables gives the flags of a command what the environment says, unless the command line gave them, or others that outdo them. They are
-// given then, whoever asks. An empty variable is none.
-func (e *env) variables(c *cobra.Command, _ []string) error {
-	var outdone []string
-	c.Flags().Visit(func(f *pflag.Flag) { outdone = append(outdone, outdoes[f.Name]...) })
-	e.places, e.flags, e.root = map[string]string{}, c.Flags(), c.Root()
-	var wrong error
-	c.Flags().VisitAll(func(f *pflag.Flag) {
-		name := variableOf(f.Name)
-		text := os.Getenv(name)
-		if wrong != nil || text == "" || f.Changed || !hasVariable(f) || slices.Contains(outdone, f.Name) {
-			return
-		}
-		e.places[f.Name] = name
-		values := []string{text}
-		if f.Value.Type() == "stringArray" { // which the command line may give several times
-			values = slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
-		}
-		for _, value := range values {
-			if err := c.Flags().Set(f.Name, value); err != nil {
-				wrong = usageError{fmt.Errorf("%s is %q, want %s; see %s --help", name, value, kindOf(f).want, c.CommandPath())}
-				return
-			}
-		}
-	})
-	return wrong
+// given then, whoever asks.
+func (e *env) variables(c *cobra.Command, _ []string) (err error) {
+	without := slices.Clone(withoutVariable)
+	c.Flags().Visit(func(f *pflag.Flag) { without = append(without, outdoes[f.Name]...) })
+	e.flags, e.root = c.Flags(), c.Root()
+	e.places, err = variables.Give(c.Flags(), without...)
+	if bad, is := errors.AsType[*variables.Error](err); is {
+		return usageError{fmt.Errorf("%s is %q, want %s; see %s --help", variableOf(bad.Flag.Name), bad.Value, kindOf(bad.Flag).want,
+			c.CommandPath())}
+	}
+	return err
 }
 
 // placed is an error of the command line with the variable that it is about, if one gave the flag.
