@@ -25,6 +25,7 @@ import (
 // Admin watches one server. The exported fields are set before Handler is called and not changed.
 type Admin struct {
 	Server   *server.Server
+	Is       rpc.Server     // how clients know it
 	Listener rpc.Listener   // of package rpc/tcp
 	Ledger   *budget.Ledger // nil: nothing bounds the server
 	Tokens   *access.Table  // nil: anybody may look; else who has a token that may administer
@@ -101,12 +102,21 @@ func (a *Admin) serveStatus(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(a.Status(ctx)) // whoever asked has gone
 }
 
+// number is which of its servers this one is; nil: it does not know.
+func (a *Admin) number() *int {
+	if a.Is.Instance == "" || a.Is.Number < 0 {
+		return nil
+	}
+	return &a.Is.Number
+}
+
 // Status is what there is to be seen now.
 func (a *Admin) Status(ctx context.Context) Status {
 	jobs := a.Server.Status(ctx)
 	stats := a.stats() // after the jobs: the request of whoever was seen waiting is counted
 	out := Status{
-		Address: a.Listener.Addr(), Version: a.Version, Go: runtime.Version(), Uptime: time.Since(a.start).Seconds(),
+		Address: a.Listener.Addr(), Name: a.Is.Name, Number: a.number(),
+		Version: a.Version, Go: runtime.Version(), Uptime: time.Since(a.start).Seconds(),
 		Stats: stats, Jobs: jobs, Memory: Memory{Limit: a.Ledger.Total(), Used: map[string]int64{}},
 	}
 	for c, n := range a.Ledger.Used() {

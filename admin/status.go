@@ -9,6 +9,8 @@ import (
 // Status is what /status answers.
 type Status struct {
 	Address    string             `json:"address"` // of the data
+	Name       string             `json:"name,omitempty"`
+	Number     *int               `json:"number,omitempty"` // among the servers, from 0 on; nil: it does not know
 	Version    string             `json:"version"`
 	Go         string             `json:"go"`
 	Uptime     float64            `json:"uptime"` // seconds

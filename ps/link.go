@@ -302,7 +302,15 @@ func (l *link) dial(ctx context.Context) (rpc.Conn, error) {
 		}
 		l.addr, l.role = addr, role
 	}
-	return l.c.o.Network.Dial(ctx, l.addr)
+	conn, err := l.c.o.Network.Dial(ctx, l.addr)
+	if err != nil {
+		return nil, err
+	}
+	if err := inPlace(l.addr, rpc.ServerOf(conn), l.index); l.c.o.Numbered && err != nil { // the right one may come to the address later
+		_ = conn.Close() // nothing was said over it
+		return nil, fmt.Errorf("%w: %w", rpc.ErrUnreachable, err)
+	}
+	return conn, nil
 }
 
 // rejoin connects to the server and says who is back, or again who is there if the server may not have heard it.
@@ -349,6 +357,7 @@ func (l *link) joining() (*rpc.Request, error) {
 		Job: o.Job, Task: o.Task, Tasks: o.Tasks, Bound: o.Bound, Plan: o.agreed(), Worker: o.Worker, Mine: o.Mine,
 		Client: l.c.id, Epoch: l.epoch, First: !l.joined, Grace: int64(max(o.Retry, o.Grace)),
 		Optional: o.Optional, Attempt: o.Attempt, Replace: o.Replace, Role: l.role, Elsewhere: l.index > 0,
+		Launch: o.Launch, Place: l.index + 1, Places: len(l.c.links),
 	})
 }
 

@@ -44,6 +44,8 @@ type Options struct {
 	Network rpc.Network
 	Servers []string // addresses; all tasks of a job give them in the same order
 	Roles   []uint64 // epochs of the roles that they have to have (package coord); nil: they have none
+	// Numbered says that a server which knows its number has to be at that place of Servers: Dial returns ErrServers else.
+	Numbered bool
 	// Find tells where a server is when a connection to it was lost, or could not be made: another may have taken its role, with all that
 	// it held. It is asked on the client's goroutine before each try; with rpc.ErrUnreachable it is asked again. nil: servers stay where
 	// they are.
@@ -65,6 +67,9 @@ type Options struct {
 	// later attempt ends those before it: their tasks hear that it has begun, and nothing of theirs becomes visible any more. Dial
 	// returns a *LaterAttempt if the task has to join in another.
 	Attempt int
+	// Launch counts how often all processes of the job have been started again, from 0 on. Tasks of lower ones than the servers have seen are
+	// refused, until the job has come to its end. Jobs with an Attempt can end those of lower ones that are there.
+	Launch int
 	// Optional says that the job goes on without the task if it finishes or goes away for good.
 	Optional bool
 	// Replace says that this client may go on in the place of one that went away, in the same attempt of the job, between two of its
@@ -176,6 +181,14 @@ func newClient(ctx context.Context, o Options) (*Client, error) {
 			c.Close()
 			return nil, err
 		}
+	}
+	addrs, are := make([]string, len(c.links)), make([]rpc.Server, len(c.links))
+	for i, l := range c.links {
+		addrs[i], are[i] = l.addr, rpc.ServerOf(l.conn)
+	}
+	if err := CheckServers(addrs, are, o.Numbered); err != nil {
+		c.Close()
+		return nil, err
 	}
 	return c, nil
 }

@@ -28,6 +28,13 @@ type Join struct {
 	Attempt int `json:"attempt,omitempty"`
 	// Elsewhere says that the first server has taken the task already: if the others have gone on without it here it does not wait.
 	Elsewhere bool `json:"elsewhere,omitempty"`
+	// Launch counts how often all processes of the job have been started again by whoever starts them: a task of a lower one than that of
+	// another is refused, and one of a higher one has the others' attempt end.
+	Launch int `json:"launch,omitempty"`
+	// Place is which of the job's servers the task takes this one for, from 1 on, of Places; 0: it does not say. All tasks of an attempt have
+	// to agree.
+	Place  int `json:"place,omitempty"`
+	Places int `json:"places,omitempty"`
 	// Role is the epoch of the role that the server has to have (package coord): under another one it is not the server that the task looks
 	// for. 0: any, or none.
 	Role uint64 `json:"role,omitempty"`

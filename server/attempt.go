@@ -15,6 +15,13 @@ func (s *Server) ended(j *job) {
 	if s.jobs[j.name] == j {
 		delete(s.jobs, j.name)
 	}
+	if s.launches == nil {
+		s.launches = map[string]int{}
+	}
+	delete(s.launches, j.name)
+	if j.launch > 0 && !j.core.Done() && len(s.launches) < pastsLimit {
+		s.launches[j.name] = j.launch
+	}
 	if j.core.Done() {
 		s.pasts = append(s.pasts[max(0, len(s.pasts)-pastsLimit+1):], past{j.name, j.core.Plan()})
 	}

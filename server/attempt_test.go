@@ -165,11 +165,11 @@ func ones(m matrix.Meta) matrix.Block {
 // ends up in the later one, on both.
 func TestStaleAttempt(t *testing.T) {
 	f := newFleet(t, "mem", 2, &blob.Mem{}, nil)
-	all := f.servers
-	f.servers = all[1:]
+	all, net := f.servers, f.net
+	f.servers, f.net = all[1:], placeless{net}
 	old := f.mustDial(0, 5)
 	defer old.Close()
-	f.servers = all
+	f.servers, f.net = all, net
 	_, err := f.attempted(1, 1)
 	toldLater(t, err, 5)
 	p := f.mustDial(1, 5)
@@ -316,4 +316,55 @@ func TestMarksReady(t *testing.T) {
 			t.Errorf("attempt %d with %d bytes of memory: tables take %d, %d without checkpoints", c.attempt, c.memory, used, least)
 		}
 	}
+}
+
+// TestLaunches: when all processes of a job are started again, what is left of the ones before is shut out, whatever attempt it is in; those
+// that were started later end it.
+func TestLaunches(t *testing.T) {
+	f := newFleet(t, "mem", 2, &blob.Mem{}, nil)
+	dial := func(task, launch, attempt int) (*ps.Client, error) {
+		return ps.Dial(t.Context(), ps.Options{Network: f.net, Servers: f.servers, Job: "j", Task: task, Tasks: 2, Launch: launch, Attempt: attempt,
+			Worker: fmt.Sprint(task, launch), Retry: time.Minute})
+	}
+	must := func(task, launch, attempt int) *ps.Client {
+		t.Helper()
+		p, err := dial(task, launch, attempt)
+		if err != nil {
+			t.Fatalf("task %d of launch %d: %v", task, launch, err)
+		}
+		t.Cleanup(func() { p.Close() })
+		return p
+	}
+	refused := func(task, launch, attempt int, want string) {
+		t.Helper()
+		p, err := dial(task, launch, attempt)
+		if !errors.Is(err, rpc.ErrRefused) || ps.Recoverable(err) || !strings.Contains(err.Error(), want) {
+			t.Errorf("task %d of launch %d in attempt %d: %v, want %s", task, launch, attempt, err, want)
+		}
+		if p != nil {
+			p.Close()
+		}
+	}
+	old := must(0, 1, 7)
+	_, err := dial(1, 2, 3)
+	toldLater(t, err, 8)
+	a := must(1, 2, 8)
+	if err := old.Barrier(t.Context()); err == nil || errors.Is(err, context.Canceled) {
+		t.Errorf("a task of the launch before: %v, want that it is shut out", err)
+	}
+	for _, attempt := range []int{1, 8, 9} {
+		refused(0, 1, attempt, "was started with attempt 1 of all its processes, and attempt 2 has begun")
+	}
+	b := must(0, 2, 8)
+	if err := errors.Join(a.Quit(errors.New("gives up")), b.Close()); err != nil { // the job fails, and ends
+		t.Fatal(err)
+	}
+	for range 2 { // also when it is not there any more
+		refused(0, 1, 20, "attempt 2 has begun")
+	}
+	a, b = must(0, 3, 30), must(1, 3, 30)
+	if err := errors.Join(a.Leave(t.Context()), b.Leave(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	must(0, 0, 1) // another training of the name, after one that came to its end
 }

@@ -94,6 +94,7 @@ func (s *Server) bring(at *seat, x *rpc.Exchange, a *rpc.Join, log *jobLog) {
 		}
 		m.clock.Store(int32(j.core.ClockOf(a.Task, 0)))
 		j.bound = a.Bound // all tasks have the same
+		j.place, j.places, j.launch = a.Place, a.Places, max(j.launch, a.Launch)
 		j.answerJSON(q, rpc.Joined{Seq: j.core.LastChange(a.Task), Clock: j.core.ClockOf(a.Task, 0)})
 	}
 	j.submit(arrival{at, m, x, a, q})
@@ -134,7 +135,11 @@ func (s *Server) enter(a *rpc.Join, log *jobLog) (*job, error) {
 	case s.Logs != nil && log == nil:
 		return nil, nil
 	}
+	if seen := s.launches[a.Job]; a.Launch < seen {
+		return nil, staleLaunch(a, seen)
+	}
 	j = s.newJob(a.Job, log)
+	j.launch = a.Launch
 	s.logger().Info("job began", "job", a.Job, "attempt", a.Attempt, "tasks", a.Tasks, "bound", a.Bound.String())
 	return j, nil
 }
@@ -175,6 +180,12 @@ func (w arrival) do() {
 		j.later.then = append(j.later.then, w.q.anew)
 		return
 	}
+	if w.turned() {
+		if !w.m.joined.Load() {
+			w.m.end()
+		}
+		return
+	}
 	step{j, ssp.Join[*request]{
 		Req: w.q, Conn: w.m.conn, Task: a.Task, Name: w.x.From.Name, Tasks: a.Tasks, Bound: a.Bound, Plan: a.Plan, Worker: a.Worker,
 		Mine: a.Mine, Client: a.Client, Epoch: a.Epoch, First: a.First, Grace: time.Duration(a.Grace), Optional: a.Optional, Replace: a.Replace,
@@ -183,6 +194,40 @@ func (w arrival) do() {
 	if !w.m.joined.Load() {
 		w.m.end()
 	}
+}
+
+// turned answers a Join that its job's core need not see: of a task that is refused, or has to come in a later attempt.
+func (w arrival) turned() bool {
+	j, a := w.m.job, w.a
+	err := j.misplaced(a)
+	if a.Launch < j.launch {
+		err = staleLaunch(a, j.launch)
+	}
+	switch before := j.core.Attempt(); {
+	case err != nil:
+		w.x.Fail(err)
+	case a.Launch > j.launch && a.First && before > 0 && a.Attempt > 0 && a.Attempt <= before: // those of the launch before have to end
+		w.q.end(false)
+		j.answerJSON(w.q, rpc.Joined{Attempt: before + 1})
+	default:
+		return false
+	}
+	return true
+}
+
+// staleLaunch is the error of a task of a launch that another has replaced.
+func staleLaunch(a *rpc.Join, seen int) error {
+	return fmt.Errorf("task %d of job %q was started with attempt %d of all its processes, and attempt %d has begun: %w (a training "+
+		"of its own needs another name)", a.Task, a.Job, a.Launch, seen, rpc.ErrRefused)
+}
+
+// misplaced tells that a task takes this server for another one of the job's than the tasks do that have joined before.
+func (j *job) misplaced(a *rpc.Join) error {
+	if a.Place == j.place && a.Places == j.places || a.Place == 0 || j.place == 0 || a.Attempt != j.core.Attempt() {
+		return nil
+	}
+	return fmt.Errorf("task %d of job %q takes this for server %d of %d, and the others take it for server %d of %d (from 0 on): %w "+
+		"(give all workers the same servers in the same order)", a.Task, j.name, a.Place-1, a.Places, j.place-1, j.places, rpc.ErrRefused)
 }
 
 // answerJSON answers a control operation.

@@ -84,13 +84,15 @@ type Server struct {
 
 	mu      sync.Mutex
 	jobs    map[string]*job
-	endings map[string]*job        // attempts that have ended and not given everything back yet, by the names of their jobs
-	pasts   []past                 // jobs that came to their end, the last ones
-	marks   map[string]mark        // of rehearsals, by stage
-	folders map[string]folderClaim // folders that jobs write checkpoints to
-	targets map[string]target      // paths that jobs have rehearsed a save to
-	lastLog int                    // number of the last log
-	copies  copies
+	endings map[string]*job // attempts that have ended and not given everything back yet, by the names of their jobs
+	pasts   []past          // jobs that came to their end, the last ones
+	// launches are those of jobs that have ended otherwise (rpc.Join.Launch), by name: no lower one comes after them.
+	launches map[string]int
+	marks    map[string]mark        // of rehearsals, by stage
+	folders  map[string]folderClaim // folders that jobs write checkpoints to
+	targets  map[string]target      // paths that jobs have rehearsed a save to
+	lastLog  int                    // number of the last log
+	copies   copies
 }
 
 // now is the time for the cores of jobs.

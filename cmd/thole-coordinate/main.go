@@ -19,6 +19,7 @@ import (
 	"golang.org/x/term"
 
 	"thole.example/coord/node"
+	"thole.example/internal/variables"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -65,7 +66,9 @@ func command(out, said io.Writer) *cobra.Command {
 		Short: "Keep who is which server of a cluster",
 		Long: `Runs an etcd of one member until it is interrupted, for clusters that have neither etcd nor Kubernetes nor a folder that all
 machines share. It prints its URL. What it has answered is in the folder --data, and there when it is started again; servers keep
-their roles while it is away for less than two thirds of a lease. "thole coordinate status URL" shows what is in there.`,
+their roles while it is away for less than two thirds of a lease. "thole coordinate status URL" shows what is in there.
+
+A flag that is not given is taken from its environment variable, if that is set: --listen from ` + variables.Of("listen") + `.`,
 		Example: "  thole coordinate --listen 127.0.0.1:2379 --data coordination\n" +
 			"  thole coordinate --listen :2379 --data /data/coordination --tls-cert cert.pem --tls-key key.pem --tls-clients ca.pem",
 		SilenceErrors: true,
@@ -73,6 +76,12 @@ their roles while it is away for less than two thirds of a lease. "thole coordin
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return fmt.Errorf("%q is too much, want flags only; %w", args[0], errUsage)
+			}
+			return nil
+		},
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			if _, err := variables.Give(c.Flags()); err != nil {
+				return fmt.Errorf("%w; %w", err, errUsage)
 			}
 			return nil
 		},

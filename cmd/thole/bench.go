@@ -144,7 +144,7 @@ func (f *benchFlags) allFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.Async, "async", false, "under ASP, where nobody waits for anybody, instead of BSP")
 	flags.BoolVar(&f.ByKey, "by-key", false, "push the columns by their keys")
 	flags.BoolVar(&f.json, "json", false, "print the result as one JSON object in the last line")
-	flags.StringSliceVar(&f.servers, "servers", nil, "addresses of servers that run already")
+	flags.StringSliceVar(&f.servers, "servers", nil, "servers that run already: "+addressesHelp)
 	flags.IntVar(&f.processes, "processes", 1, "servers to start, or with --in-process to run in this process")
 	flags.BoolVar(&f.inProcess, "in-process", false, "run the servers in this process, without a network")
 	flags.StringVar(&f.memory, "memory", "", "--memory of the servers to start")

@@ -25,8 +25,8 @@ func (f *benchFlags) serve(ctx context.Context, e *env) (stop func(), err error)
 	case f.What == "table":
 		return func() {}, nil
 	case len(f.servers) > 0:
-		f.Servers = f.servers
-		return func() {}, nil
+		f.Servers, err = e.serverAddresses(ctx, "--servers", f.servers, defaultWait)
+		return func() {}, err
 	case f.inProcess:
 		c, err := embed(ctx, f.processes, nil, e.paths)
 		if err != nil {
@@ -81,7 +81,7 @@ func (f *benchFlags) start(ctx context.Context, e *env) (*exec.Cmd, string, erro
 		args = append(args, "--tls-cert", f.trust.cert, "--tls-key", f.trust.key, "--tls-clients", f.trust.ca)
 	}
 	c := exec.CommandContext(ctx, self, args...)
-	c.Stderr = e.err
+	c.Stderr, c.Env = e.err, flagsOnly(e.root)
 	if _, err := c.StdinPipe(); err != nil { // nobody writes: it is open until this process ends, or c.Wait
 		return nil, "", err
 	}

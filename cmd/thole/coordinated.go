@@ -199,7 +199,7 @@ func (r *registry) patiently(ctx context.Context, p *plan, w *watcher, do func(c
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case within.Err() != nil:
-			return fmt.Errorf("--coordinate %s: %w (--wait is how long to wait)", r.url, err)
+			return awayError{fmt.Errorf("--coordinate %s: %w (--wait is how long to wait)", r.url, err)}
 		}
 		mu.Lock()
 		why = ": " + err.Error()

@@ -52,7 +52,7 @@ func TestStandby(t *testing.T) {
 	c.role(store, 0, "another's", func(h *coord.Holder) bool { return h.ID != "" && h.Epoch == 2 })
 	last = c.later(last)
 	tell(t, frozen, syscall.SIGCONT)
-	if err := frozen.Wait(); frozen.ProcessState.ExitCode() != exitFenced || !strings.Contains(frozen.err.String(), "server 0 has epoch 2 at ") {
+	if err := frozen.Wait(); frozen.ProcessState.ExitCode() != exitTemporary || !strings.Contains(frozen.err.String(), "server 0 has epoch 2 at ") {
 		t.Errorf("the frozen server ends with %v: %s", err, &frozen.err)
 	}
 

@@ -87,6 +87,9 @@ func (f *coordinateStatus) run(ctx context.Context, e *env, url string) error {
 	}
 	defer s.Close()
 	clusters, err := coord.Clusters(ctx, s)
+	if err != nil && !errors.Is(err, coord.ErrRecord) {
+		return awayError{err}
+	}
 	if err != nil {
 		return err
 	}

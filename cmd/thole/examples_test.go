@@ -13,7 +13,8 @@ import (
 
 // waiting are the commands whose examples wait for other processes, or take long: only their flags are read, as
 // are those of what asks a cluster.
-var waiting = map[string]bool{"server": true, "status": true, "worker": true, "demo": true, "bench": true, "coordinate": true, "launch scale": true}
+var waiting = map[string]bool{"server": true, "status": true, "worker": true, "demo": true, "wait": true, "bench": true, "coordinate": true,
+	"launch scale": true}
 
 // first is what has to be done before the examples of a command.
 var first = map[string]string{
@@ -53,15 +54,6 @@ func helpExamples(ts *testscript.TestScript, _ bool, args []string) {
 			helpExample(ts, c, strings.TrimSpace(line))
 		}
 	}
-}
-
-// below is a command and all below it.
-func below(c *cobra.Command) []*cobra.Command {
-	all := []*cobra.Command{c}
-	for _, sub := range c.Commands() {
-		all = append(all, below(sub)...)
-	}
-	return all
 }
 
 func helpExample(ts *testscript.TestScript, c *cobra.Command, line string) {

@@ -23,7 +23,7 @@ const formatOptions = "Options of formats"
 // names come last. Commands of few flags show them without groups.
 func flagGroups() []flagGroup {
 	return []flagGroup{
-		{"Common", []string{"listen", "store", "data", "model", "algo", "on", "servers", "workers", "tasks", "task", "job",
+		{"Common", []string{"listen", "store", "config", "data", "model", "algo", "on", "servers", "workers", "tasks", "task", "job",
 			"epochs", "rate", "validate", "holdout", "graph", "load", "from", "to", "matrix", "out", "report", "log", "force", "seconds", "json"}},
 		{"Data", []string{"format", "dim", "hash", "labels", "classes", "label-threshold", "index-base", "separator", "no-label", "strict",
 			"sparse", "admit-after", "forget-after", "expire-after", "max-bytes", "storage",
@@ -36,9 +36,9 @@ func flagGroups() []flagGroup {
 			"non-finite", "init", "init-scale"}},
 		{treesTitle, treeFlags},
 		{"Regularisation", []string{"l1", "l2", "l1-of", "l2-of"}},
-		{"Cluster", []string{"restarts", "dir", "name", "detach", "dry-run", "server-memory", "server-cpus", "worker-memory",
+		{"Cluster", []string{"attempt", "restarts", "dir", "name", "detach", "dry-run", "server-memory", "server-cpus", "worker-memory",
 			"worker-cpus", "server-log", "coordinate", "cluster", "role", "advertise", "lease", "replicas",
-			"staleness", "partitioner", "tcp", "wait", "retry", "processes", "in-process", "memory", "scratch", "no-checksum"}},
+			"staleness", "partitioner", "tcp", "wait", "timeout", "retry", "processes", "in-process", "memory", "scratch", "no-checksum"}},
 		{"Kubernetes", []string{"image", "image-pull-policy", "image-pull-secret", "volume", "env", "env-from-secret", "token-secret",
 			"tls-secret", "namespace", "context", "kubeconfig", "run-as", "node-selector", "scratch-size", "queue", "jobset", "keep-objects"}},
 		{"Trust", []string{"tls", "tls-ca", "tls-cert", "tls-key", "tls-name", "tls-clients", "token-file", "tokens", "job-limits"}},
@@ -181,6 +181,11 @@ func printFlags(out io.Writer, width int, c *cobra.Command) {
 		for _, f := range groups[g.title] {
 			hang(out, width, column, flagText(f), flagHelp(f))
 		}
+	}
+	if i := slices.IndexFunc(flags, hasVariable); i >= 0 {
+		text := fmt.Sprintf("A flag that is not given is taken from its environment variable, if that is set: --%s from %s.", flags[i].Name,
+			variableOf(flags[i].Name))
+		fmt.Fprint(out, "\n"+paragraphs(text, width))
 	}
 }
 

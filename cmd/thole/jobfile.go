@@ -28,7 +28,7 @@ const yamlLimit = 1 << 20
 
 // notInFiles are the flags that no file can give.
 var notInFiles = []string{"job", "job-file", "dry-run", "strict-graph", "help", "task", "cv", "json", "trials", "method",
-	"resource", "space", "param", "parallel", "out", "best", "dir", "detach", "append-log", "asked", tiedFlag}
+	"resource", "space", "param", "parallel", "out", "best", "dir", "detach", "attempt", "append-log", "asked", tiedFlag}
 
 // outdoes is a table of flags that decide what others mean: where the user gives one, files say nothing about the other.
 var outdoes = map[string][]string{"rule": {"hyper"}, "loss": {"loss-set"}, "schedule": {"schedule-set", "schedule-per"},
@@ -44,6 +44,7 @@ type settings struct {
 	lines  map[string]int    // of it, where keys stand, by their paths in small letters
 	strict bool              // unknown keys are errors
 	warn   func(format string, args ...any)
+	not    []string // flags that the file cannot give
 }
 
 // files reads the files of --job and --graph and gives the flags what they say where the user did not.
@@ -52,7 +53,7 @@ func (j *job) files(ctx context.Context, e *env) error {
 		return nil
 	}
 	j.places = map[string]string{}
-	s := &settings{job: j, flags: j.command.Flags(), user: map[string]bool{}, warn: func(format string, args ...any) {
+	s := &settings{job: j, flags: j.command.Flags(), user: map[string]bool{}, not: notInFiles, warn: func(format string, args ...any) {
 		fmt.Fprintln(e.err, escaped(fmt.Sprintf(format, args...)))
 	}}
 	s.firm()
@@ -100,25 +101,34 @@ func (s *settings) firm() {
 	})
 }
 
-// read reads a file and gives the flags what it says.
-func (s *settings) read(ctx context.Context, e *env, path string, strict bool) error {
+// parse reads a file, about whose keys s is from then on.
+func (s *settings) parse(ctx context.Context, e *env, path string, strict bool) (*graph.File, error) {
 	src, err := e.small(ctx, path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !bytes.HasPrefix(bytes.TrimSpace(src), []byte("{")) { // else it is JSON
 		if len(src) > yamlLimit {
-			return fmt.Errorf("%s: %d bytes, want at most %d of YAML", path, len(src), yamlLimit)
+			return nil, fmt.Errorf("%s: %d bytes, want at most %d of YAML", path, len(src), yamlLimit)
 		}
 		if src, err = jsonOf(path, src); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	f, err := graph.Parse(path, src)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.name, s.said, s.lines, s.strict = path, map[string]string{}, f.Lines, strict
+	return f, nil
+}
+
+// read reads a file and gives the flags what it says.
+func (s *settings) read(ctx context.Context, e *env, path string, strict bool) error {
+	f, err := s.parse(ctx, e, path, strict)
+	if err != nil {
+		return err
+	}
 	if err := s.others(f); err != nil {
 		return err // with its line
 	}
@@ -169,7 +179,7 @@ func (s *settings) keys(f *graph.File) error {
 func (s *settings) others(f *graph.File) error {
 	var names []string
 	s.flags.VisitAll(func(one *pflag.Flag) {
-		if !slices.Contains(notInFiles, one.Name) {
+		if !slices.Contains(s.not, one.Name) {
 			names = append(names, one.Name)
 		}
 	})

@@ -51,7 +51,8 @@ func (c *crew) processes(servers, workers int) (all []local.Process, err error) 
 		return nil, err
 	}
 	for i, addr := range c.addresses(servers) {
-		args := []string{"server", "--listen=" + addr, "--store=" + store, "--memory=" + c.memoryOf(servers), "--" + tiedFlag}
+		args := []string{"server", "--listen=" + addr, "--store=" + store, "--memory=" + c.memoryOf(servers), "--name=" + serverName(i),
+			"--" + tiedFlag}
 		for _, url := range storesOf(c.saved()...) {
 			args = append(args, "--store="+url)
 		}

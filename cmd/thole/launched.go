@@ -11,12 +11,14 @@ import (
 
 // launched is what thole launch tells a worker of this machine, beside what users say.
 type launched struct {
-	store     string   // the servers' folder, which this process has, too: paths are then those of this machine; "": it has not
-	best      string   // where the servers keep the best epoch while the job lasts
-	appendLog bool     // --log goes on with the lines that a process before this one wrote
-	asked     []string // the command line of the launch, as the run is recorded with it
-	tied      bool
-	back      bool // servers that die come back as they were: they are waited for also at first
+	store       string   // the servers' folder, which this process has, too: paths are then those of this machine; "": it has not
+	best        string   // where the servers keep the best epoch while the job lasts
+	appendLog   bool     // --log goes on with the lines that a process before this one wrote
+	asked       []string // the command line of the launch, as the run is recorded with it
+	started     int      // how often all processes of the job have been started again
+	startsKnown bool     // somebody counts that
+	tied        bool
+	back        bool // servers that die come back as they were: they are waited for also at first
 }
 
 // backFlag says that servers come back.

@@ -122,8 +122,9 @@ func (l *launch) supervise(ctx context.Context, e *env, p *plan, dir string, ask
 	if err != nil {
 		return err
 	}
-	s := &local.Supervisor{Program: program, Restarts: l.restarts, Dir: dir, Out: e.out, Err: e.err, Record: local.Record{
-		On: l.on, Command: e.environment().Command, Folder: folder, Progress: l.log, Given: asked}}
+	s := &local.Supervisor{Program: program, Env: flagsOnly(e.root), Restarts: l.restarts, Dir: dir, Out: e.out, Err: e.err}
+	s.Record = local.Record{
+		On: l.on, Command: e.environment().Command, Folder: folder, Progress: l.log, Given: asked}
 	if s.Record.Progress == "" {
 		s.Record.Progress = filepath.Join(dir, progressName)
 		if err := os.WriteFile(s.Record.Progress, nil, 0o666); err != nil { // not that of a launch before
@@ -258,9 +259,13 @@ func socketFolder(dir string) (path string, remove func(), err error) {
 	return path, remove, os.Mkdir(path, 0o700)
 }
 
-// inBackground is the command line of the launch in the folder, in which nothing asks to go on in the background.
+// inBackground is the command line of the launch in the folder, in which nothing asks to go on in the background, no variable
+// either.
 func (l *launch) inBackground(args []string, dir string) []string {
 	args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "--detach" || strings.HasPrefix(arg, "--detach=") })
+	if os.Getenv(variableOf("detach")) != "" {
+		args = append(args, "--detach=false")
+	}
 	if l.dir == "" {
 		args = append(args, "--dir="+dir)
 	}

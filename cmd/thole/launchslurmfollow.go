@@ -139,7 +139,7 @@ func (f *slurmFollower) end(ctx context.Context, state slurm.State) error {
 		return ctx.Err()
 	case state.Phase == "FAILED" && name != "":
 		return exitStatus{fmt.Errorf("%s %s (its output: %s)%s", name, how, filepath.Join(f.dir, name+slurm.LogEnding), f.lastWords(name)), code}
-	case code == exitFenced:
+	case code == exitTemporary:
 		return exitStatus{fmt.Errorf("job %s is %s; the same command goes on from the last checkpoint if it writes some", f.r.ID, state), code}
 	}
 	return exitStatus{fmt.Errorf("job %s is %s (see %s)", f.r.ID, state, filepath.Join(f.dir, slurm.LogFile)), code}

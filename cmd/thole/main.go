@@ -13,9 +13,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"thole.example/blob"
+	"thole.example/coord"
 	"thole.example/format"
+	"thole.example/internal/addresses"
+	"thole.example/ps"
+	"thole.example/rpc"
 )
 
 // group is commands that serve one purpose, as the overview shows them.
@@ -30,7 +35,7 @@ func groups() []group {
 		{"learn", "Train and score:", []func(*env) *cobra.Command{
 			demoCommand, dataCommand, trainCommand, searchCommand, runsCommand, predictCommand, evaluateCommand, launchCommand, serverCommand,
 			workerCommand, tokenCommand,
-			statusCommand, reshardCommand, checkpointCommand, coordinateCommand, benchCommand,
+			statusCommand, waitCommand, reshardCommand, checkpointCommand, coordinateCommand, benchCommand,
 		}},
 		{"look", "Look into stored models:", []func(*env) *cobra.Command{
 			inspectCommand, weightsCommand, neighborsCommand, catCommand, explainCommand, verifyCommand, diffCommand, psfCommand,
@@ -61,6 +66,9 @@ type env struct {
 	spooled map[string]string // copies of what can be read only once, by the path as the user wrote it
 	folders []string          // temporary ones
 	wrong   error             // of a command line that asks for help on what there is not
+	places  map[string]string // variables that gave flags, by these
+	flags   *pflag.FlagSet    // of the command that runs
+	root    *cobra.Command    // above it
 }
 
 func (e *env) now() time.Time {
@@ -75,7 +83,7 @@ const (
 	exitError       = 1   // the work could not be done; of diff: the models differ
 	exitUsage       = 2   // the command line is wrong
 	exitTrouble     = 3   // diff could not compare
-	exitFenced      = 75  // EX_TEMPFAIL: a server whose role another process has; started again it waits for it
+	exitTemporary   = 75  // EX_TEMPFAIL: the same command line may do later: what it wants of other processes was not there, or is lost
 	exitInterrupted = 130 // Ctrl-C, as shells count it
 )
 
@@ -111,7 +119,7 @@ func Main(args []string, std *env) int {
 	defer e.clean()
 	root := rootCommand(e)
 	root.SetArgs(args)
-	err := errors.Join(root.ExecuteContext(ctx), e.wrong)
+	err := errors.Join(e.placed(root.ExecuteContext(ctx)), e.wrong)
 	if f, ok := std.out.(*os.File); ok {
 		out.fails(f.Close())
 	}
@@ -151,8 +159,31 @@ func statusOf(err error) int {
 		return exitUsage
 	case errors.As(err, &own):
 		return own.code
+	case temporary(err):
+		return exitTemporary
+	case errors.Is(err, ps.ErrServers) && !errors.Is(err, rpc.ErrUnreachable): // there may be another one at the address soon
+		return exitUsage
 	}
 	return exitError
+}
+
+// errAway is that of other processes which were not there for as long as the user waits for them.
+var errAway = errors.New("waited long enough")
+
+// awayError is an errAway with who was not there.
+type awayError struct{ error }
+
+// Is implements errors.Is.
+func (e awayError) Is(target error) bool { return target == errAway }
+
+// Unwrap gives the error without the mark.
+func (e awayError) Unwrap() error { return e.error }
+
+// temporary reports whether the same command line may do later: a server, a task or the store of roles was not there, was lost, or had been
+// replaced.
+func temporary(err error) bool {
+	_, store := errors.AsType[*storeError](err)
+	return store || errors.Is(err, errAway) || errors.Is(err, addresses.ErrFewer) || errors.Is(err, coord.ErrFenced) || ps.Recoverable(err)
 }
 
 func rootCommand(e *env) *cobra.Command {
@@ -163,16 +194,17 @@ func rootCommand(e *env) *cobra.Command {
 converts, explains and scores them. Begin with "thole demo", or with "thole inspect" and any model file.
 
 Where a model or a file is read, "-" is standard input; where one is written, it is standard output. Exit codes: 0 done,
-1 not done, 2 wrong command line, 3 diff could not compare, 75 a server has lost its role, 130 interrupted.`,
+1 not done, 2 wrong command line, 3 diff could not compare, 75 not done, and may be later (a server was lost), 130 interrupted.`,
 		Example: `  thole demo
   thole data clicks --rows 20000 --out train.libsvm
   thole inspect out/lr
   thole convert out/lr weights --to npy`,
-		Args:          noCommand,
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Version:       readBuild().text(),
+		Args:              noCommand,
+		PersistentPreRunE: e.variables,
+		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		Version:           readBuild().text(),
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SuggestionsMinimumDistance = 2

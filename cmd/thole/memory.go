@@ -15,19 +15,12 @@ const (
 	memoryParts = 4
 )
 
-// machineMemory is the memory of the machine, or of the control group that this process is in if that has less, in bytes; 0
+// machineMemory is the memory of the machine, or of the control groups that this process is in if they have less, in bytes; 0
 // if the system does not tell.
 func machineMemory() int64 {
-	least := int64(math.MaxInt64)
+	least := groupMemory(os.DirFS("/"))
 	if n := systemMemory("MemTotal:"); n > 0 {
-		least = n
-	}
-	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
-		if text, err := os.ReadFile(file); err == nil {
-			if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 {
-				least = min(least, n)
-			}
-		}
+		least = min(least, n)
 	}
 	if least == math.MaxInt64 {
 		return 0
@@ -52,7 +45,7 @@ func systemMemory(entry string) int64 {
 // availableMemory is what processes may still take without that others lose theirs, or this one its limit, in bytes; 0 if the system does
 // not tell.
 func availableMemory() int64 {
-	all, left := systemMemory("MemAvailable:"), addressesLeft()
+	all, left := min(systemMemory("MemAvailable:"), machineMemory()), addressesLeft()
 	if all == 0 || left > 0 && left < all {
 		return left
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -43,8 +42,6 @@ func (p *plan) ready(ctx context.Context, client *ps.Client, model *graph.Model,
 	return p.gather(ctx, client, w, task == 0 && p.giveUp > 0)
 }
 
-var errWait = errors.New("waited long enough")
-
 // attendance is which tasks have joined.
 type attendance struct {
 	sync.Mutex
@@ -57,7 +54,7 @@ func (p *plan) gather(ctx context.Context, client *ps.Client, w *watcher, mayGoO
 	wait := ctx
 	if p.wait > 0 {
 		var cancel context.CancelFunc
-		wait, cancel = context.WithTimeoutCause(ctx, p.wait+p.giveUp, errWait)
+		wait, cancel = context.WithTimeoutCause(ctx, p.wait+p.giveUp, errAway)
 		defer cancel()
 	}
 	var r attendance
@@ -86,8 +83,8 @@ func (p *plan) gather(ctx context.Context, client *ps.Client, w *watcher, mayGoO
 	if r.Ended {
 		return &ps.Ended{Job: p.name}
 	}
-	return fmt.Errorf("job %q: %s did not join within %v: each task needs a worker with the same --servers, --job and --tasks "+
-		"(--wait is how long to wait)", p.name, r.absent(p.tasks), p.wait)
+	return awayError{fmt.Errorf("job %q: %s did not join within %v: each task needs a worker with the same --servers, --job and --tasks "+
+		"(--wait is how long to wait)", p.name, r.absent(p.tasks), p.wait)}
 }
 
 // waiting tells, when it takes long, for what the process waits, until over is called; w may be nil.

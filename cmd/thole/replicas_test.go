@@ -66,7 +66,7 @@ func TestReplicas(t *testing.T) {
 	tell(t, first[0], syscall.SIGSTOP)
 	taken(0, before)
 	tell(t, first[0], syscall.SIGCONT)
-	if err := first[0].Wait(); first[0].ProcessState.ExitCode() != exitFenced {
+	if err := first[0].Wait(); first[0].ProcessState.ExitCode() != exitTemporary {
 		t.Errorf("the frozen server ends with %v: %s", err, &first[0].err)
 	}
 

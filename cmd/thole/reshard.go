@@ -45,7 +45,7 @@ Workers that are started later may be told the servers as they were, as long as 
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), e, args[0]) },
 	}
 	fl := c.Flags()
-	fl.StringSliceVar(&f.servers, "servers", nil, "addresses of the servers to move to, as workers reach them, in their order")
+	fl.StringSliceVar(&f.servers, "servers", nil, "servers to move to, as workers reach them, in their order: "+addressesHelp)
 	fl.StringVar(&f.job, "job", "job", "name of the job")
 	fl.BoolVar(&f.json, "json", false, "print what came of it as JSON")
 	fl.DurationVar(&f.wait, "wait", defaultWait, "how long to wait until the job goes on, once it has moved")
@@ -80,12 +80,10 @@ func (f *reshard) run(ctx context.Context, e *env, now string) error {
 	case f.wait < 0:
 		return usageError{fmt.Errorf("--wait %v, want 0 or more", f.wait)}
 	}
-	for i, addr := range f.servers {
-		if addr == "" || slices.Contains(f.servers[:i], addr) {
-			return usageError{fmt.Errorf("--servers %s: number %d is %q, want addresses, none twice", strings.Join(f.servers, ","), i+1, addr)}
-		}
-	}
 	net, err := f.trust.network()
+	if err == nil {
+		f.servers, err = e.serverAddresses(ctx, "--servers", f.servers, f.wait)
+	}
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -26,7 +27,7 @@ import (
 
 func serverCommand(e *env) *cobra.Command {
 	var o serverOptions
-	size, base, quiet, tied, asJSON := "", "", false, false, false
+	size, base, file, quiet, tied, asJSON := "", "", "", false, false, false
 	c := &cobra.Command{
 		Use:   "server",
 		Short: "Run a parameter server",
@@ -37,19 +38,25 @@ With --log FOLDER the server keeps a log there of each change that its jobs make
 with the same --listen and --log it is where it died: workers reach it again within their --retry, and nobody goes back to a checkpoint. Now
 and then it writes the state of a job beside its log, in the background, which makes what came before needless (--log-base).
 
-With --coordinate it is one of the servers of a cluster, --role N of them from 0 on: workers find it by its role. While another process has
-the role it waits, and takes over when that one is silent for --lease, or ends; jobs go on from their last checkpoints then. It answers
-nothing while it does not hold the role, and ends, with exit code 75, when another has taken it.
+With --coordinate it is one of the servers of a cluster, --role N of them from 0 on, or the pod ps-N of a StatefulSet: workers find it by
+its role. While another process has the role it waits, and takes over when that one is silent for --lease, or ends; jobs go on from their
+last checkpoints then. It answers nothing while it does not hold the role, and ends, with exit code 75, when another has taken it.
 
 With --log, --coordinate and --replicas 2 the process that waits copies the log of the one that has the role, which acknowledges nothing
 that the other has not: it takes over where that one was, and nobody goes back.`,
 		Example: "  thole server --listen 127.0.0.1:7001 --store /data/models\n  thole server --listen unix:/run/thole.sock\n" +
 			"  thole server --listen 127.0.0.1:7001 --store /data/models --log /data/log\n" +
+			"  thole server --config server.yaml\n" +
 			"  thole server --listen :7001 --tls-cert cert.pem --tls-key key.pem --tokens tokens --admin 127.0.0.1:9001\n" +
 			"  thole server --listen :7001 --advertise host1 --store /data/models --coordinate etcd://host0:2379 --role 0\n" +
 			"  thole server --listen 127.0.0.1:0 --coordinate dir:coordination --role 1 --lease 3s\n" +
 			"  thole server --listen 127.0.0.1:0 --coordinate dir:coordination --role 1 --log /data/log --replicas 2",
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			placed, err := e.config(c.Context(), c, file)
+			if err != nil {
+				return err
+			}
+			defer func() { err = placed(err) }()
 			level := slog.LevelInfo
 			if quiet {
 				level = slog.LevelWarn
@@ -58,7 +65,6 @@ that the other has not: it takes over where that one was, and nobody goes back.`
 			if asJSON {
 				log = slog.New(slog.NewJSONHandler(e.err, &slog.HandlerOptions{Level: level}))
 			}
-			var err error
 			if o.ledger, err = memoryBound(size); err != nil {
 				return err
 			}
@@ -84,6 +90,8 @@ that the other has not: it takes over where that one was, and nobody goes back.`
 		"again (default: none, and a server that ends takes what it held with it)")
 	c.Flags().StringVar(&base, "log-base", "", "how much may come to the log of a job before its state is written beside it, a size like "+
 		"1GiB (default: 256MiB, or twice the bytes of that state if that is more)")
+	c.Flags().StringVar(&o.name, "name", "", "what this server is called, for people (default: the variable "+podVariable+", or the name of "+
+		"the machine)")
 	c.Flags().BoolVar(&o.noChecksum, "no-checksum", false, noChecksumHelp)
 	c.Flags().BoolVar(&asJSON, "log-json", false, "log JSON lines")
 	o.guard.flags(c.Flags())
@@ -91,6 +99,8 @@ that the other has not: it takes over where that one was, and nobody goes back.`
 	o.claiming.flags(c.Flags())
 	o.replication.flags(c.Flags())
 	c.Flags().BoolVar(&quiet, "quiet", false, "print warnings only")
+	c.Flags().StringVar(&file, configFlag, "", "file of settings, YAML or JSON: its keys are names of these flags, which come before it, as "+
+		"do their variables")
 	c.Flags().BoolVar(&tied, tiedFlag, false, "end when the standard input ends")
 	_ = c.Flags().MarkHidden(tiedFlag) // it is there
 	return c
@@ -113,6 +123,7 @@ func untilEnd(ctx context.Context, in io.Reader) context.Context {
 // serverOptions are what the user said.
 type serverOptions struct {
 	listen, scratch  string
+	name             string
 	stores           []string // folders and URLs
 	logs             string
 	logBase          int64
@@ -190,7 +201,14 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 	if err := o.watch.check(&o.guard); err != nil {
 		return err
 	}
-	role, err := o.claiming.role(o.listen)
+	if err := o.claiming.find(thisProcess(), func(text string) { log.Info(text) }); err != nil {
+		return err
+	}
+	is, err := o.identity()
+	if err != nil {
+		return err
+	}
+	role, err := o.claiming.claim(o.listen)
 	if err != nil {
 		return err
 	}
@@ -234,7 +252,7 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 			return err
 		}
 	}
-	n := &tcp.Network{Log: log, Ledger: o.ledger, NoChecksum: o.noChecksum}
+	n := &tcp.Network{Name: is.Text(), Log: log, Ledger: o.ledger, NoChecksum: o.noChecksum}
 	if err := o.guard.secure(ctx, n, log); err != nil {
 		return err
 	}
@@ -243,7 +261,7 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 		return err
 	}
 	o.guard.warn(l.Addr(), log)
-	end, err := o.watch.serve(ctx, &admin.Admin{Server: s, Listener: l, Ledger: o.ledger, Tokens: n.Tokens}, n.ServerTLS, log)
+	end, err := o.watch.serve(ctx, &admin.Admin{Server: s, Is: is, Listener: l, Ledger: o.ledger, Tokens: n.Tokens}, n.ServerTLS, log)
 	if err != nil {
 		l.Close()
 		return err
@@ -252,7 +270,7 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 	if o.ledger != nil {
 		go boundHeap(ctx, o.ledger.Total())
 	}
-	fmt.Fprintf(e.out, "listening at %s\n", l.Addr())
+	fmt.Fprintf(e.out, "listening at %s\n", o.claiming.reached(l.Addr(), net.InterfaceAddrs))
 	err = role.stay(ctx, e.out, l.Addr(), line, log)
 	log.Info("server stops")
 	l.Close()

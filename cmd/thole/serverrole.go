@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -21,36 +20,57 @@ import (
 // claiming is the flags that say which server of a cluster a process is.
 type claiming struct {
 	coordination
-	number    int
+	role      string // as the user gave it
+	number    int    // noRole: none
 	advertise string
 	lease     time.Duration
 }
 
 func (c *claiming) flags(f *pflag.FlagSet) {
 	c.coordination.flags(f, "claim the role --role there")
-	f.IntVar(&c.number, "role", noRole, "with --coordinate: which server of the cluster this is, from 0 on; while another has the role it "+
-		"waits")
-	f.Lookup("role").DefValue = ""
-	f.StringVar(&c.advertise, "advertise", "", "with --coordinate: address where workers reach this server, host or host:port (default: "+
-		"where it listens)")
+	f.StringVar(&c.role, "role", "", "which of the servers this is, from 0 on, or a name that ends in that, like ps-2; workers check it. "+
+		"With --coordinate it waits while another has the role (default: then the pod's number in a StatefulSet, or "+rankVariable+")")
+	f.StringVar(&c.advertise, "advertise", "", "address where workers reach this server, host or host:port (default: where it listens, or an "+
+		"address of this machine if that is all of them)")
 	f.DurationVar(&c.lease, "lease", coord.LeaseDefault, "with --coordinate: how long a server that is silent keeps its role; the role is "+
 		"renewed each third of it")
 }
 
 // noRole is a role that nobody would ask for.
-const noRole = math.MinInt
+const noRole = -1
+
+// find finds out which server this is, and says it if it was not told.
+func (c *claiming) find(s surroundings, say func(text string)) (err error) {
+	c.number = noRole
+	switch {
+	case c.role != "":
+		c.number, err = roleNumber(c.role)
+		return err
+	case c.url == "":
+		return nil
+	}
+	me, err := s.role()
+	if err != nil || me.from == "" {
+		return err
+	}
+	if me.n >= coord.ServerLimit {
+		return usageError{fmt.Errorf("server %d, by %s: want 0 to %d, or --role, which says which server this is", me.n, me.from,
+			coord.ServerLimit-1)}
+	}
+	c.number = me.n
+	say(fmt.Sprintf("%s, by %s", coord.Server(me.n), me.from))
+	return nil
+}
 
 // check checks what the user said, before anything is done.
 func (c *claiming) check(listen string) error {
 	switch {
-	case c.url == "" && (c.number != noRole || c.advertise != "" || c.cluster != usualCluster || c.lease != coord.LeaseDefault):
-		return usageError{errors.New("--role, --cluster, --advertise or --lease without --coordinate, want the URL of a store")}
+	case c.url == "" && (c.cluster != usualCluster || c.lease != coord.LeaseDefault):
+		return usageError{errors.New("--cluster or --lease without --coordinate, want the URL of a store")}
 	case c.url == "":
 		return nil
 	case c.number == noRole:
 		return usageError{fmt.Errorf("--coordinate without --role, want which server this is: 0 to %d", coord.ServerLimit-1)}
-	case c.number < 0 || c.number >= coord.ServerLimit:
-		return usageError{fmt.Errorf("--role %d with --coordinate, want which server this is: 0 to %d", c.number, coord.ServerLimit-1)}
 	case c.lease < coord.LeaseMin || c.lease > coord.LeaseMax:
 		return usageError{fmt.Errorf("--lease %v, want %v to %v", c.lease, coord.LeaseMin, coord.LeaseMax)}
 	}
@@ -63,6 +83,25 @@ func (c *claiming) check(listen string) error {
 		}
 	}
 	return nil
+}
+
+// reached is where others reach a server that listens at an address, as far as this process can tell: where it listens, unless the user
+// says more. One that listens at all addresses of its machine is reached at one of them.
+func (c *claiming) reached(at string, addresses func() ([]net.Addr, error)) string {
+	addr, _ := c.addr(at)
+	host, port, err := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); err != nil || host != "" && (ip == nil || !ip.IsUnspecified()) {
+		return addr
+	}
+	all, _ := addresses() // without any it is the machine itself that reaches it
+	best := net.IPv4(127, 0, 0, 1)
+	for _, one := range all {
+		of, ok := one.(*net.IPNet)
+		if ok && of.IP.IsGlobalUnicast() && (best.IsLoopback() || best.To4() == nil && of.IP.To4() != nil) {
+			best = of.IP
+		}
+	}
+	return net.JoinHostPort(best.String(), port)
 }
 
 // addr is where workers reach a server that listens at an address. It is sole if nobody else can be there, on whatever machine: names and
@@ -86,8 +125,8 @@ type roleHeld struct {
 	held  atomic.Pointer[coord.Held]
 }
 
-// role is what the user wants the server to be; nil: it has no role.
-func (c *claiming) role(listen string) (*roleHeld, error) {
+// claim is what the user wants the server to be; nil: it has no role to claim.
+func (c *claiming) claim(listen string) (*roleHeld, error) {
 	if err := c.check(listen); err != nil || c.url == "" {
 		return nil, err
 	}
@@ -163,7 +202,7 @@ func (r *roleHeld) stay(ctx context.Context, out io.Writer, at string, line *lin
 		case ctx.Err() != nil: // it is to end, and has answered nothing yet
 			return nil
 		case errors.Is(err, coord.ErrFenced):
-			return exitStatus{err, exitFenced}
+			return exitStatus{err, exitTemporary}
 		}
 		return err
 	}
@@ -173,7 +212,7 @@ func (r *roleHeld) stay(ctx context.Context, out io.Writer, at string, line *lin
 	case <-ctx.Done():
 		return nil
 	case <-h.Lost():
-		return exitStatus{fmt.Errorf("the role was lost: %w", h.Err()), exitFenced}
+		return exitStatus{fmt.Errorf("the role was lost: %w", h.Err()), exitTemporary}
 	}
 }
 

@@ -35,7 +35,8 @@ func statusCommand(e *env) *cobra.Command {
 		Use:   "status [ADDR...]",
 		Short: "Show what running servers do",
 		Long: `Shows jobs with their tasks and clocks, who waits for whom, matrices, memory, and how many requests of each operation there were
-and how long they took. ADDR is the --admin address of a server: host:port or unix:/path. A server that asks for tokens wants one
+and how long they took. ADDR is the --admin address of a server, host:port or unix:/path,
+or names several, like ps-{0..2}.ps:9001. A server that asks for tokens wants one
 that may administer. Latencies are of all requests since the server began, and with --watch of those since the look before; a
 latency has about the precision of a factor of two. With --json each look is one line, an array of what the servers answered.
 
@@ -75,11 +76,18 @@ func (f *statusFlags) run(ctx context.Context, e *env, addrs []string) error {
 	case len(addrs) == 0:
 		return usageError{errors.New("no ADDR, want the --admin addresses of servers, or --coordinate URL")}
 	}
-	clients := make([]*adminClient, len(addrs))
-	for i, addr := range addrs {
-		var err error
-		if clients[i], err = f.trust.admin(addr); err != nil {
+	var clients []*adminClient
+	for _, word := range addrs {
+		some, err := e.serverAddresses(ctx, "ADDR", []string{word}, defaultWait)
+		if err != nil {
 			return err
+		}
+		for _, addr := range some {
+			c, err := f.trust.admin(addr)
+			if err != nil {
+				return err
+			}
+			clients = append(clients, c)
 		}
 	}
 	if f.times == 0 && !f.watch {

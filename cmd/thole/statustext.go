@@ -23,6 +23,13 @@ func printStatus(out io.Writer, now, before *look) {
 		return
 	}
 	fmt.Fprintf(out, "server %s, up for %v, %s\n", s.Address, whole(s.Uptime), escaped(strings.TrimSpace(firstLine(s.Version))))
+	if s.Name != "" {
+		fmt.Fprintf(out, "name %s", escaped(s.Name))
+		if s.Number != nil {
+			fmt.Fprintf(out, ", server %d", *s.Number)
+		}
+		fmt.Fprintln(out)
+	}
 	printMemory(out, &s.Memory)
 	fmt.Fprintf(out, "network: %d connections, %d requests under way, %s of answers queued", s.Stats.Connections, s.Stats.Running,
 		format.Bytes(s.Stats.Queued))

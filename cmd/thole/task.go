@@ -62,10 +62,14 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (*ps.Client, error) {
 	o.Network, o.Servers, o.Roles, o.Job, o.Tasks = c.net, c.addrs, c.roles, p.name, p.tasks
 	o.NonFinite, o.Retry, o.Attempt, o.Find = p.nonFinite, c.retry(p), p.attempt, c.finder()
-	if p.attempt > 0 && p.forest == nil { // trees begin again
+	o.Numbered = p.where.given == nil || slices.Equal(c.addrs, p.where.given.addrs) // where a job has moved to, servers are in another order
+	if p.attempt > 0 && p.forest == nil {                                           // trees begin again
 		o.Replace, o.Grace = true, p.patienceFor()
 	}
 	p.absent(&o)
+	if o.Launch = p.started; o.Attempt == 0 && p.startsKnown { // else nothing could end tasks of the launch before
+		o.Attempt = 1
+	}
 	var client *ps.Client
 	o.Lost = func(err error) {
 		if w != nil {
@@ -87,6 +91,10 @@ func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (
 	}
 	for began := time.Now(); ; {
 		client, err = ps.Dial(ctx, o)
+		if later, is := errors.AsType[*ps.LaterAttempt](err); is && p.attempt == 0 && later.Attempt > o.Attempt {
+			o.Attempt = later.Attempt
+			continue
+		}
 		if !p.back || !errors.Is(err, rpc.ErrUnreachable) || time.Since(began) > o.Retry {
 			return client, err
 		}

@@ -30,9 +30,11 @@ goes on after a failure, so that a server may be replaced by one with another ad
   thole worker --servers host1:7001,host2:7001 --tasks 2 --task 1 --data train.libsvm --model lr
   thole worker --servers host1:7001 --tasks 2 --task 0 --algo gbdt --data train.csv --label-column bought --model trees
   thole worker --servers host1:7001 --tasks 2 --task 1 --algo gbdt --model trees
+  thole worker --servers 'ps-{0..2}.ps:7001' --tasks 2 --task 0 --data train.libsvm --model lr
   thole worker --coordinate etcd://host0:2379 --servers 3 --tasks 2 --task 0 --data train.libsvm --model lr --checkpoint ck`,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			ctx := c.Context()
+			say := e.says
 			if len(j.asked) > 0 {
 				e.args = j.asked
 			}
@@ -42,6 +44,12 @@ goes on after a failure, so that a server may be replaced by one with another ad
 			defer func() { err = j.placed(err) }()
 			if len(servers) == 0 {
 				return usageError{fmt.Errorf("no --servers, want the addresses that thole server prints, or with --coordinate how many there are")}
+			}
+			if err := j.isTask(thisProcess(), &tasks, say); err != nil {
+				return err
+			}
+			if err := j.startedAgain(thisProcess(), say); err != nil {
+				return err
 			}
 			if j.wait < 0 || j.retry < 0 {
 				return usageError{fmt.Errorf("--wait %v --retry %v, want 0 or more", j.wait, j.retry)}
@@ -59,7 +67,7 @@ goes on after a failure, so that a server may be replaced by one with another ad
 			if err := j.checkAbsence(mine); err != nil {
 				return err
 			}
-			ctx, stop := j.untilAsked(ctx, func(format string, args ...any) { fmt.Fprintf(e.err, format+"\n", args...) })
+			ctx, stop := j.untilAsked(ctx, say)
 			defer stop()
 			if j.tied { // also one that takes its time when it is asked to end
 				ctx = untilEnd(ctx, e.in)
@@ -69,23 +77,30 @@ goes on after a failure, so that a server may be replaced by one with another ad
 				return err
 			}
 			net.NoChecksum = j.noChecksum
-			on := &cluster{net: net, addrs: servers}
+			on := &cluster{net: net}
 			if on.from, err = at.registry(servers, j.name); err != nil {
 				return err
 			}
 			defer on.from.close()
+			if on.from == nil {
+				if on.addrs, err = e.serverAddresses(ctx, "--servers", servers, j.wait); err != nil {
+					return err
+				}
+			}
 			return j.work(ctx, e, on, mine)
 		},
 	}
 	j.flags(e, c)
 	c.Flags().StringVar(&j.jobFile, "job-file", "", "file of settings, as thole train --job takes it")
-	c.Flags().StringSliceVar(&servers, "servers", nil, "addresses of the servers, in the same order for all workers; with --coordinate how "+
-		"many there are")
+	c.Flags().StringSliceVar(&servers, "servers", nil, "servers, in the same order for all workers: "+addressesHelp+
+		"; with --coordinate how many there are")
 	at.flags(c.Flags(), "find the servers there")
 	c.Flags().StringVar(&tasks, "task", "", "tasks of this worker, like 0 or 0,2-4, or its share of them, like 0/2 for the first of two "+
-		"workers (default: all)")
+		"workers (default: "+indexVariable+" or "+rankVariable+" says it, else all)")
 	c.Flags().DurationVar(&j.wait, "wait", defaultWait, "how long to wait for the other workers to join; 0: as long as it takes")
 	c.Flags().DurationVar(&j.retry, "retry", defaultRetry, "how long to try to reach a server again when the connection is lost")
+	c.Flags().IntVar(&j.started, "attempt", 0, "how often all processes of the job have been started again, from 0 on: what is left of lower "+
+		"attempts is shut out (default: "+restartsVariable+", else 0)")
 	j.giveUpFlags(c)
 	j.leaveFlag(c)
 	c.Flags().StringVar(&j.name, "job", "job", "name of the job: the same for all its workers, and for no other job")

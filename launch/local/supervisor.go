@@ -15,7 +15,8 @@ import (
 
 // Supervisor runs processes until the workers among them are done.
 type Supervisor struct {
-	Program   string // that all processes run
+	Program   string   // that all processes run
+	Env       []string // of all processes, "name=value"; nil: that of this one
 	Processes []Process
 	Restarts  int       // of each process, at most
 	Dir       string    // of logs and record, which the caller has claimed
@@ -167,7 +168,9 @@ func (s *Supervisor) start(i int) {
 	if p.Shown {
 		out, err = s.Out, &s.stderr
 	}
-	ch, failed := startChild(exec.Command(s.Program, p.Args...), p.Ready, log, out, err, ends{
+	cmd := exec.Command(s.Program, p.Args...)
+	cmd.Env = s.Env
+	ch, failed := startChild(cmd, p.Ready, log, out, err, ends{
 		up:    func() { s.events <- event{process: i} },
 		ended: func(x Exit, lines []string) { s.events <- event{i, &x, lines} },
 	})

@@ -15,6 +15,7 @@ import (
 type conn struct {
 	addr   string
 	nc     net.Conn
+	server rpc.Server
 	in     *reader
 	out    *sender
 	slot   chan struct{} // one token for each request that the server has not answered
@@ -36,8 +37,9 @@ type conn struct {
 func dialed(n Network, nc net.Conn, addr string, theirs hello) *conn {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &conn{
-		addr: addr, nc: nc, limit: theirs.limit, gone: make(chan struct{}), cancel: cancel, calls: map[uint64]*rpc.Call{},
-		slot: make(chan struct{}, min(n.Window, int(theirs.window))),
+		addr: addr, nc: nc, server: rpc.ParseServer(theirs.name), limit: theirs.limit, gone: make(chan struct{}), cancel: cancel,
+		calls: map[uint64]*rpc.Call{},
+		slot:  make(chan struct{}, min(n.Window, int(theirs.window))),
 	}
 	c.abandon = c.giveUp
 	c.out = newSender(nc, !n.NoChecksum, func() {})
@@ -51,6 +53,9 @@ func dialed(n Network, nc net.Conn, addr string, theirs hello) *conn {
 	})
 	return c
 }
+
+// Server implements rpc.Greeted.
+func (c *conn) Server() rpc.Server { return c.server }
 
 // Close ends the connection: calls under way fail with rpc.ErrClosed.
 func (c *conn) Close() error {

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"thole.example/internal/variables"
+)
+
+// variableOf is the environment variable of a flag.
+func variableOf(flag string) string { return variables.Of(flag) }
+
+// withoutVariable are flags that no variable gives: THOLE_RUNS has a meaning of its own, and the others ask for something else.
+var withoutVariable = []string{"runs", "help", "version"}
+
+// hasVariable reports whether a variable gives the flag, if the command line does not. Hidden flags are what one process tells another.
+func hasVariable(f *pflag.Flag) bool { return !f.Hidden && !slices.Contains(withoutVariable, f.Name) }
+
+// variables gives the flags of a command what the environment says, unless the command line gave them, or others that outdo them. They are
+// given then, whoever asks.
+func (e *env) variables(c *cobra.Command, _ []string) (err error) {
+	without := slices.Clone(withoutVariable)
+	c.Flags().Visit(func(f *pflag.Flag) { without = append(without, outdoes[f.Name]...) })
+	e.flags, e.root = c.Flags(), c.Root()
+	e.places, err = variables.Give(c.Flags(), without...)
+	if bad, is := errors.AsType[*variables.Error](err); is {
+		return usageError{fmt.Errorf("%s is %q, want %s; see %s --help", variableOf(bad.Flag.Name), bad.Value, kindOf(bad.Flag).want,
+			c.CommandPath())}
+	}
+	return err
+}
+
+// placed is an error of the command line with the variable that it is about, if one gave the flag.
+func (e *env) placed(err error) error { return placedIn(err, e.places, e.flags) }
+
+// flagsOnly is this process's environment without the variables that give flags of a command: for processes that are given their flags.
+func flagsOnly(root *cobra.Command) []string {
+	named := map[string]bool{}
+	for _, c := range below(root) {
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) { named[variableOf(f.Name)] = hasVariable(f) || named[variableOf(f.Name)] })
+	}
+	return slices.DeleteFunc(os.Environ(), func(one string) bool {
+		name, _, _ := strings.Cut(one, "=")
+		return named[name]
+	})
+}
+
+// below are a command and all below it.
+func below(c *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{c}
+	for _, sub := range c.Commands() {
+		all = append(all, below(sub)...)
+	}
+	return all
+}
