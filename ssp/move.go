@@ -216,18 +216,17 @@ func (j *Job[D, R]) void(why error) {
 	}
 }
 
-// withdraw ends what somebody gave up who ordered, if it is not too late.
+// withdraw ends what somebody gave up who ordered, if it is not too late. A checkpoint is written all the same: others may want it, too.
 func (j *Job[D, R]) withdraw(req R) {
 	o := j.order
 	if o == nil || o.done {
 		return
 	}
 	i := slices.Index(o.reqs, req)
-	switch {
-	case i < 0:
-	case len(o.reqs) == 1 && o.to == nil, i == 0 && o.to != nil && !o.committed:
+	switch moves := i == 0 && o.to != nil; {
+	case moves && !o.committed:
 		j.void(fmt.Errorf("the order was withdrawn: %w", Aborted))
-	case i > 0 || o.to == nil:
+	case i >= 0 && !moves:
 		o.reqs = slices.Delete(o.reqs, i, i+1)
 		j.refuse(req, fmt.Errorf("the caller gave up: %w", Aborted))
 	}

@@ -37,7 +37,7 @@ func flagGroups() []flagGroup {
 		{treesTitle, treeFlags},
 		{"Regularisation", []string{"l1", "l2", "l1-of", "l2-of"}},
 		{"Cluster", []string{"restarts", "dir", "detach", "server-log", "coordinate", "cluster", "role", "advertise", "lease", "replicas",
-			"staleness", "partitioner", "tcp", "wait", "retry", "processes", "in-process", "memory", "scratch", "no-checksum"}},
+			"staleness", "partitioner", "tcp", "wait", "retry", "grace", "processes", "in-process", "memory", "scratch", "no-checksum"}},
 		{"Trust", []string{"tls", "tls-ca", "tls-cert", "tls-key", "tls-name", "tls-clients", "token-file", "tokens", "job-limits"}},
 		{"Watch", []string{"admin", "admin-pprof", "log-json", "quiet"}},
 		{"Requests", []string{"keys", "batch", "in-flight", "dim", "rule", "cols", "async", "by-key"}},
