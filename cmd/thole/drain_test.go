@@ -212,3 +212,57 @@ func TestDrainForced(t *testing.T) {
 	c.workers[1].Process.Signal(syscall.SIGTERM)
 	c.asked(syscall.SIGTERM, exitUnfinished, c.workers...)
 }
+
+// A launch that is asked to end does so with a checkpoint, and goes on from it.
+func TestLaunchDrained(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	mustRun(t, dir, "data", "clicks", "--rows", "4000", "--out", "clicks.libsvm")
+	settings := []string{"--data", "clicks.libsvm", "--epochs", "40", "--batch", "32"}
+	mustRun(t, dir, append([]string{"train", "--tasks", "2", "--model", "alone"}, settings...)...)
+	launch := append([]string{"launch", "--workers", "2", "--servers", "2", "--dir", "jobs", "--model", "kept", "--checkpoint", "ck",
+		"--checkpoint-every", "1000000"}, settings...)
+	c := &cast{t: t, dir: dir}
+	last := ""
+	for _, by := range []struct {
+		signal syscall.Signal
+		status int
+	}{{syscall.SIGTERM, exitUnfinished}, {syscall.SIGINT, exitInterrupted}} {
+		p := newProcess(t, dir, launch...)
+		said, err := p.linesOf()
+		if err == nil {
+			err = p.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		said.wait(t, "  loss ")
+		go said.end()
+		c.asked(by.signal, by.status, p)
+		last = c.newer(last)
+	}
+	mustRun(t, dir, launch...)
+	mustRun(t, dir, "diff", "alone", "kept")
+}
+
+// A training in one process does the same.
+func TestTrainDrained(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	mustRun(t, dir, "data", "clicks", "--rows", "4000", "--out", "clicks.libsvm")
+	settings := []string{"train", "--data", "clicks.libsvm", "--epochs", "40", "--batch", "32", "--tasks", "2"}
+	mustRun(t, dir, append(settings, "--model", "alone")...)
+	settings = append(settings, "--model", "kept", "--checkpoint", "ck", "--checkpoint-every", "1000000")
+	c := &cast{t: t, dir: dir}
+	p := newProcess(t, dir, append(settings, "--log", "run.jsonl")...)
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, filepath.Join(dir, "run.jsonl"), `"event":"epoch"`)
+	c.asked(syscall.SIGTERM, exitUnfinished, p)
+	if want := "with the checkpoint ck/" + c.newer(""); !strings.Contains(p.err.String(), want) {
+		t.Errorf("it says %q, want %q", &p.err, want)
+	}
+	mustRun(t, dir, settings...)
+	mustRun(t, dir, "diff", "alone", "kept")
+}

@@ -32,6 +32,7 @@ func (e unfinished) Unwrap() error { return e.error }
 // writes, wherever that is. Its methods may be called by many goroutines; a nil one is of a process that just ends.
 type farewell struct {
 	grace time.Duration
+	over  chan struct{} // closed when its work has ended, in whatever way
 
 	mu     sync.Mutex
 	order  func(context.Context) (string, error) // a checkpoint; nil: this process takes part in no attempt
@@ -39,6 +40,7 @@ type farewell struct {
 	path   string                                // of the checkpoint
 	err    error                                 // why there is none of its own
 	forced bool                                  // it was asked once more
+	leaves bool                                  // its tasks have come to the end of the job, and end by themselves
 }
 
 // begun reports whether this process was asked to end.
@@ -66,7 +68,16 @@ func (f *farewell) while(order func(context.Context) (string, error)) (over func
 	}
 }
 
-// say orders a checkpoint, and waits for it as long as grace.
+// leaving says that the tasks of this process have come to the end of their job.
+func (f *farewell) leaving() {
+	if f != nil {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.leaves = true
+	}
+}
+
+// say orders a checkpoint, and waits for it as long as grace; or for the end of the work, if that has come.
 func (f *farewell) say() {
 	f.mu.Lock()
 	order := f.order
@@ -81,8 +92,15 @@ func (f *farewell) say() {
 		err = context.Cause(ctx)
 	}
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.path, f.err = path, err
+	leaves := f.leaves
+	f.mu.Unlock()
+	if leaves {
+		select {
+		case <-f.over:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // result is the error of a process that was asked to end, and has; its status says by what.
@@ -132,10 +150,10 @@ func (j *job) untilFarewell(ctx context.Context, say func(format string, args ..
 	if j.checkpoint == "" || j.leave {
 		return ctx, func(err error) error { return err }
 	}
-	f := &farewell{grace: j.grace}
+	f := &farewell{grace: j.grace, over: make(chan struct{})}
 	j.farewell = f
 	within, end := context.WithCancel(context.WithoutCancel(ctx))
-	signals, over := make(chan os.Signal, 2), make(chan struct{})
+	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, append(fatal(), userSignals()...)...)
 	if ctx.Err() != nil { // it was asked before there was anything to keep
 		end()
@@ -143,7 +161,7 @@ func (j *job) untilFarewell(ctx context.Context, say func(format string, args ..
 	go func() {
 		for {
 			select {
-			case <-over:
+			case <-f.over:
 				return
 			case s := <-signals:
 				f.mu.Lock()
@@ -163,7 +181,7 @@ func (j *job) untilFarewell(ctx context.Context, say func(format string, args ..
 	}()
 	return within, func(err error) error {
 		signal.Stop(signals)
-		close(over)
+		close(f.over)
 		if err == nil || within.Err() == nil {
 			end()
 			return err

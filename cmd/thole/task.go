@@ -189,6 +189,7 @@ func (p *plan) depart(ctx context.Context, client *ps.Client) error {
 	if err := client.Barrier(ctx); err != nil {
 		return err
 	}
+	p.farewell.leaving()
 	if err := client.Leave(ctx); err != nil && !ps.Recoverable(err) {
 		return err
 	}
