@@ -2,7 +2,7 @@
 .PHONY: build test race fuzz soak kills mutants bench peers models onnx golden docs module
 
 build:
-	CGO_ENABLED=0 go build -o out/ ./cmd/thole
+	CGO_ENABLED=0 go build -o out/ ./cmd/...
 
 test:
 	go test ./...

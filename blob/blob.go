@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Bucket is a set of named objects. All methods may be called by many goroutines. Errors for a missing object wrap
@@ -64,10 +65,11 @@ type Roomer interface {
 	Room(ctx context.Context, name string) (int64, error)
 }
 
-// Info names an object and its size in bytes.
+// Info names an object, its size in bytes, and when it was written last, zero if that is not known.
 type Info struct {
-	Name string
-	Size int64
+	Name     string
+	Size     int64
+	Modified time.Time
 }
 
 // Object is an open object. ReadAt may be called by many goroutines.

@@ -162,7 +162,7 @@ func (d *Dir) add(found *[]Info, file string, e fs.DirEntry) error {
 	}
 	name, err := filepath.Rel(d.root, file)
 	if err == nil {
-		*found = append(*found, Info{filepath.ToSlash(name), info.Size()})
+		*found = append(*found, Info{filepath.ToSlash(name), info.Size(), info.ModTime()})
 	}
 	return err
 }

@@ -9,49 +9,51 @@ import (
 )
 
 func TestMap(t *testing.T) {
-	onEach(t, func(t *testing.T, b Bucket) {
-		for _, want := range []string{"some bytes", ""} {
-			if err := WriteAll(t.Context(), b, "a/b", []byte(want)); err != nil {
-				t.Fatal(err)
-			}
-			o, err := b.Open(t.Context(), "a/b")
-			if err != nil {
-				t.Fatal(err)
-			}
-			m, ok := o.(Mapped)
-			if !ok {
-				t.Fatalf("%T is not Mapped", o)
-			}
-			var all sync.WaitGroup
-			both := make(chan bool) // both look at the same time
-			for i := range 2 {
-				all.Go(func() {
-					err := m.Map(func(data []byte) error {
-						if string(data) != want {
-							t.Errorf("%q, want %q", data, want)
+	for name, b := range map[string]Bucket{"dir": NewDir(t.TempDir()), "mem": &Mem{}} {
+		t.Run(name, func(t *testing.T) {
+			for _, want := range []string{"some bytes", ""} {
+				if err := WriteAll(t.Context(), b, "a/b", []byte(want)); err != nil {
+					t.Fatal(err)
+				}
+				o, err := b.Open(t.Context(), "a/b")
+				if err != nil {
+					t.Fatal(err)
+				}
+				m, ok := o.(Mapped)
+				if !ok {
+					t.Fatalf("%T is not Mapped", o)
+				}
+				var all sync.WaitGroup
+				both := make(chan bool) // both look at the same time
+				for i := range 2 {
+					all.Go(func() {
+						err := m.Map(func(data []byte) error {
+							if string(data) != want {
+								t.Errorf("%q, want %q", data, want)
+							}
+							if i == 0 {
+								both <- true
+							} else {
+								<-both
+							}
+							return nil
+						})
+						if err != nil {
+							t.Error(err)
 						}
-						if i == 0 {
-							both <- true
-						} else {
-							<-both
-						}
-						return nil
 					})
-					if err != nil {
-						t.Error(err)
-					}
-				})
+				}
+				all.Wait()
+				sentinel := errors.New("of look")
+				if err := m.Map(func([]byte) error { return sentinel }); !errors.Is(err, sentinel) {
+					t.Errorf("%v, want the error of look", err)
+				}
+				if err := o.Close(); err != nil {
+					t.Error(err)
+				}
 			}
-			all.Wait()
-			sentinel := errors.New("of look")
-			if err := m.Map(func([]byte) error { return sentinel }); !errors.Is(err, sentinel) {
-				t.Errorf("%v, want the error of look", err)
-			}
-			if err := o.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-	})
+		})
+	}
 }
 
 // TestMapClosed checks that a closed file is not looked at, and that closing waits for those who look.

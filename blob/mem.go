@@ -103,7 +103,7 @@ func (at folder) each(path string, found []Info) []Info {
 		switch {
 		case strings.HasPrefix(name, tmpMark):
 		case e.kids == nil:
-			found = append(found, Info{path + name, int64(len(e.data))})
+			found = append(found, Info{Name: path + name, Size: int64(len(e.data))})
 		default:
 			found = e.kids.each(path+name+"/", found)
 		}
@@ -155,7 +155,7 @@ func (m *Mem) List(ctx context.Context, tree string) ([]Info, error) {
 	case !ok:
 		return nil, nil
 	case tree != "" && e.kids == nil:
-		return []Info{{tree, int64(len(e.data))}}, nil
+		return []Info{{Name: tree, Size: int64(len(e.data))}}, nil
 	case tree != "":
 		tree += "/"
 	}

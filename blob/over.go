@@ -9,9 +9,18 @@ import (
 	"strings"
 )
 
+// Replacer is a Bucket that can hold an object to what it replaces without another name for it meanwhile.
+type Replacer interface {
+	// CreateOver is as the function of this name.
+	CreateOver(ctx context.Context, name string, over State) (Writer, error)
+}
+
 // CreateOver begins a new object that takes the name only if what lies there then is what over says; else Commit fails with
 // ErrChanged.
 func CreateOver(ctx context.Context, b Bucket, name string, over State) (Writer, error) {
+	if r, can := b.(Replacer); can {
+		return r.CreateOver(ctx, name, over)
+	}
 	dir, base := path.Split(name)
 	tmp := dir + tmpMark + base + "." + rand.Text()
 	w := &overWriter{ctx: context.WithoutCancel(ctx), bucket: b, tmp: tmp, name: name, over: over}

@@ -2,10 +2,10 @@ package data
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 
+	"thole.example/blob"
 	"thole.example/feature"
 )
 
@@ -118,10 +118,10 @@ func (l *loader) end(ins []Input) (*Examples, error) {
 // Stdin is the path that stands for standard input.
 const Stdin = "-"
 
-// LoadFiles is LoadAll of files of the operating system. What is no regular file, such as a pipe, is read to its end; in is
-// what Stdin stands for.
+// LoadFiles is LoadAll of files of the operating system, and objects of opt.Store. What is no regular file, such as a pipe, is read to
+// its end; in is what Stdin stands for.
 func LoadFiles(ctx context.Context, paths []string, in io.Reader, opt Options) (*Examples, error) {
-	ins, err := inputs(paths, in)
+	ins, err := inputs(ctx, opt.Store, paths, in)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func LoadFiles(ctx context.Context, paths []string, in io.Reader, opt Options) (
 }
 
 // inputs are the files as inputs, which are opened when they are read; in is what Stdin stands for.
-func inputs(paths []string, in io.Reader) ([]Input, error) {
+func inputs(ctx context.Context, store blob.Bucket, paths []string, in io.Reader) ([]Input, error) {
 	ins := make([]Input, len(paths))
 	for i, path := range paths {
 		ins[i] = Input{Name: path, file: path != Stdin}
@@ -137,16 +137,9 @@ func inputs(paths []string, in io.Reader) ([]Input, error) {
 			ins[i].Stream = in
 			continue
 		}
-		info, err := os.Stat(path)
-		switch {
-		case err != nil:
+		var err error
+		if ins[i].Size, err = Size(ctx, store, path); err != nil { // below 0: found out by reading it
 			return nil, err
-		case info.IsDir():
-			return nil, &Error{path, 0, fmt.Errorf("a folder, want a file")}
-		case info.Mode().IsRegular():
-			ins[i].Size = info.Size()
-		default:
-			ins[i].Size = -1 // found out by reading it
 		}
 	}
 	return ins, nil

@@ -102,7 +102,7 @@ func TestFiles(t *testing.T) {
 		{"none", "", "none: a folder without files of examples"},
 		{"[", "", "[: syntax error in pattern"},
 	} {
-		got, err := Files(strings.Fields(c.patterns))
+		got, err := Files(t.Context(), nil, strings.Fields(c.patterns))
 		if c.fails != "" {
 			if err == nil || !strings.Contains(err.Error(), c.fails) {
 				t.Errorf("%s: %v, %v, want %s", c.patterns, got, err, c.fails)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"thole.example/blob"
 )
 
 // Base says what column indices count from.
@@ -35,6 +37,8 @@ const DefaultBatchRows = 4096
 
 // Options say how to read. The zero value reads libsvm with labels as they are.
 type Options struct {
+	// Store, if not nil, is where paths that are URLs lead (blob.Paths).
+	Store     blob.Bucket
 	Format    string  // name of a Source, in any case; empty: by the ending of the input's name, else libsvm
 	Base      Base    // what indices count from; dense rows have none
 	Dim       int64   // number of columns; ids at or above it are errors; 0: not known, the highest id plus one

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -57,10 +56,10 @@ func ReadAll(ctx context.Context, ins []Input, opt Options) iter.Seq2[*Batch, er
 	}
 }
 
-// ReadFiles is ReadAll of files of the operating system, as LoadFiles takes them.
+// ReadFiles is ReadAll of files, as LoadFiles takes them.
 func ReadFiles(ctx context.Context, paths []string, in io.Reader, opt Options) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
-		ins, err := inputs(paths, in)
+		ins, err := inputs(ctx, opt.Store, paths, in)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -185,7 +184,7 @@ func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*se
 // one reads an input, and has its file open only while it does.
 func (r *reader) one(ctx context.Context, in Input, s *settings, use func(*chunk) error) error {
 	if in.file {
-		f, err := os.Open(in.Name)
+		f, err := openFile(ctx, s.Store, in.Name)
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"slices"
 )
 
@@ -38,12 +37,9 @@ type RecordReader struct {
 // Rows of tables that are no text, of Parquet and Arrow, become lines of CSV. Progress is told of the bytes of all files.
 func (r *RecordReader) Read(ctx context.Context, paths []string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		ins, err := inputs(paths, nil)
+		ins, err := inputs(ctx, r.Options.Store, paths, nil)
 		r.Header, r.done, r.total = nil, 0, 0
 		for i := range ins {
-			if info, serr := os.Stat(ins[i].Name); serr == nil {
-				ins[i].Size = info.Size()
-			}
 			r.total += max(0, ins[i].Size)
 		}
 		for _, in := range ins {
@@ -68,7 +64,7 @@ func (r *RecordReader) file(ctx context.Context, in Input, yield func(Record, er
 	case r.Column != "" && !s.table:
 		return &Error{in.Name, 0, fmt.Errorf("column %q of lines of %s, want a table for it: %w", r.Column, s.Name, ErrOption)}
 	}
-	f, err := r.openText(&in)
+	f, err := r.openText(ctx, &in)
 	if err != nil {
 		return err
 	}
@@ -92,19 +88,19 @@ func (r *RecordReader) read(n int64) {
 
 // counted is a file whose reading is told.
 type counted struct {
-	*os.File
+	file
 	of *RecordReader
 }
 
 func (c counted) Read(to []byte) (int, error) {
-	n, err := c.File.Read(to)
+	n, err := c.file.Read(to)
 	c.of.read(int64(n))
 	return n, err
 }
 
 // openText opens the file of an input and makes it a stream of text.
-func (r *RecordReader) openText(in *Input) (io.Closer, error) {
-	f, err := os.Open(in.Name)
+func (r *RecordReader) openText(ctx context.Context, in *Input) (io.Closer, error) {
+	f, err := openFile(ctx, r.Options.Store, in.Name)
 	if err != nil {
 		return nil, err
 	}

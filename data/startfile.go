@@ -1,12 +1,14 @@
 package data
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
 	"strings"
 
+	"thole.example/blob"
 	"thole.example/internal/number"
 )
 
@@ -26,12 +28,13 @@ type startFile struct {
 }
 
 // LoadStarts reads the start scores of examples from files, one after the other: a line for each example, with one number, or as many as
-// there are classes, with blanks or commas between them. "-" is the stream in. As in files of weights, lines that are blank or a comment
-// count for nothing, and gzip is unpacked. What is no finite number is an *Error, and so is a line of more or fewer than the first.
-func LoadStarts(paths []string, in io.Reader) (*Starts, error) {
+// there are classes, with blanks or commas between them. Paths and the store are those of LoadWeights, and as in files of weights, lines
+// that are blank or a comment count for nothing, and gzip is unpacked. What is no finite number is an *Error, and so is a line of more or
+// fewer than the first.
+func LoadStarts(ctx context.Context, store blob.Bucket, paths []string, in io.Reader) (*Starts, error) {
 	s := &Starts{}
 	for _, path := range paths {
-		if err := eachLine(path, in, s.add); err != nil {
+		if err := eachLine(ctx, store, path, in, s.add); err != nil {
 			return nil, err
 		}
 		s.files = append(s.files, startFile{path, s.Len()})

@@ -11,7 +11,7 @@ import (
 
 func TestLoadStarts(t *testing.T) {
 	one, two := fileOf(t, "one", "1 -2\n\n 2.5, 0 # half\r\n# none\n0\t1e300"), fileOf(t, "two", "7,8\n")
-	got, err := LoadStarts([]string{one, two, Stdin}, strings.NewReader("1e-3,,4\n"))
+	got, err := LoadStarts(t.Context(), nil, []string{one, two, Stdin}, strings.NewReader("1e-3,,4\n"))
 	if want := []float64{1, -2, 2.5, 0, 0, 1e300, 7, 8, 1e-3, 4}; err != nil || got.Width != 2 || got.Len() != 5 || !slices.Equal(got.Score, want) {
 		t.Errorf("%+v, %v, want %v", got, err, want)
 	}
@@ -27,7 +27,7 @@ func TestLoadStarts(t *testing.T) {
 		"\x1f\x8b\x08":  ": packed text that is cut short: unexpected EOF, want the whole file",
 	} {
 		path := fileOf(t, "wrong", text)
-		_, err := LoadStarts([]string{path}, nil)
+		_, err := LoadStarts(t.Context(), nil, []string{path}, nil)
 		wantError(t, err, path+want)
 	}
 }
@@ -46,7 +46,7 @@ func TestReadStarts(t *testing.T) {
 	}
 	file, beside := fileOf(t, "some", text.String()), fileOf(t, "scores", scores.String())
 	load := func(paths ...string) *Starts {
-		s, err := LoadStarts(paths, nil)
+		s, err := LoadStarts(t.Context(), nil, paths, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func FuzzLoadStarts(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		all, err := LoadStarts([]string{Stdin}, bytes.NewReader(text))
+		all, err := LoadStarts(t.Context(), nil, []string{Stdin}, bytes.NewReader(text))
 		if err != nil {
 			if all != nil {
 				t.Fatalf("%v beside %v", all, err)

@@ -10,7 +10,7 @@ import (
 // Survey reads files of tables, at least one, as LoadFiles does, and finds out what their columns hold. Labels that are numbers are given
 // to label, some at a time, which does not keep them. Memory does not grow with the rows. AutoTrans and ClassTrans count as NoTrans.
 func Survey(ctx context.Context, paths []string, in io.Reader, opt Options, label func([]float32)) (*feature.Survey, Skipped, error) {
-	ins, err := inputs(paths, in)
+	ins, err := inputs(ctx, opt.Store, paths, in)
 	if err != nil {
 		return nil, Skipped{}, err
 	}

@@ -2,25 +2,27 @@ package data
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
+	"thole.example/blob"
 	"thole.example/internal/number"
 )
 
-// LoadWeights reads the weights of examples, one number a line, from files one after the other; "-" is the stream in. As in files of
+// LoadWeights reads the weights of examples, one number a line, from files one after the other, or objects of the store, which may be
+// nil; "-" is the stream in. As in files of
 // examples, which a file of theirs stands beside, lines that are blank or a comment count for nothing, and gzip is unpacked. A weight
 // that is not a finite number from 0 on is an *Error, and so are weights that are all 0.
-func LoadWeights(paths []string, in io.Reader) ([]float32, error) {
+func LoadWeights(ctx context.Context, store blob.Bucket, paths []string, in io.Reader) ([]float32, error) {
 	all := []float32{}
 	for _, path := range paths {
 		var err error
-		if all, err = weightsOf(all, path, in); err != nil {
+		if all, err = weightsOf(ctx, store, all, path, in); err != nil {
 			return nil, err
 		}
 	}
@@ -34,8 +36,8 @@ func LoadWeights(paths []string, in io.Reader) ([]float32, error) {
 }
 
 // weightsOf appends those of one file.
-func weightsOf(all []float32, path string, stream io.Reader) ([]float32, error) {
-	err := eachLine(path, stream, func(_ int64, text string) error {
+func weightsOf(ctx context.Context, store blob.Bucket, all []float32, path string, stream io.Reader) ([]float32, error) {
+	err := eachLine(ctx, store, path, stream, func(_ int64, text string) error {
 		w, err := strconv.ParseFloat(text, 32)
 		if err != nil || !(w >= 0) || math.IsInf(w, 1) {
 			return fmt.Errorf("weight %s, want a finite number from 0 on", quote([]byte(text)))
@@ -48,10 +50,10 @@ func weightsOf(all []float32, path string, stream io.Reader) ([]float32, error) 
 
 // eachLine gives a file, line by line with its number, to use, but for comments and lines of nothing else. Errors of use become an *Error
 // of the line.
-func eachLine(path string, stream io.Reader, use func(line int64, text string) error) error {
+func eachLine(ctx context.Context, store blob.Bucket, path string, stream io.Reader, use func(line int64, text string) error) error {
 	in := Input{Name: path, Stream: stream}
 	if path != Stdin {
-		f, err := os.Open(path)
+		f, err := openFile(ctx, store, path)
 		if err != nil {
 			return err
 		}

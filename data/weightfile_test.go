@@ -22,7 +22,7 @@ func TestLoadWeights(t *testing.T) {
 	fmt.Fprint(z, "7\n8\n")
 	z.Close()
 	one, two := fileOf(t, "one", "1\n\n 2.5 # half\r\n# none\n0"), fileOf(t, "two.gz", packed.String())
-	got, err := LoadWeights([]string{one, two, Stdin}, strings.NewReader("1e-3\n"))
+	got, err := LoadWeights(t.Context(), nil, []string{one, two, Stdin}, strings.NewReader("1e-3\n"))
 	if want := []float32{1, 2.5, 0, 7, 8, 1e-3}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %v, want %v", got, err, want)
 	}
@@ -38,10 +38,10 @@ func TestLoadWeights(t *testing.T) {
 		"\x1f\x8b\x08": ": packed text that is cut short: unexpected EOF, want the whole file",
 	} {
 		path := fileOf(t, "wrong", text)
-		_, err := LoadWeights([]string{path}, nil)
+		_, err := LoadWeights(t.Context(), nil, []string{path}, nil)
 		wantError(t, err, path+want)
 	}
-	if _, err := LoadWeights([]string{filepath.Join(t.TempDir(), "none")}, nil); !errors.Is(err, os.ErrNotExist) {
+	if _, err := LoadWeights(t.Context(), nil, []string{filepath.Join(t.TempDir(), "none")}, nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v, want %v", err, os.ErrNotExist)
 	}
 }
@@ -149,7 +149,7 @@ func FuzzLoadWeights(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		all, err := LoadWeights([]string{Stdin}, bytes.NewReader(text))
+		all, err := LoadWeights(t.Context(), nil, []string{Stdin}, bytes.NewReader(text))
 		if err != nil {
 			if all != nil {
 				t.Fatalf("%v beside %v", all, err)

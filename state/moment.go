@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"thole.example/blob"
 )
@@ -57,6 +58,8 @@ type Entry struct {
 	Head  *Checkpoint
 	Bytes int64 // of all its objects
 	Err   error // why its head cannot be read: there is none
+
+	Modified time.Time // when its head was written; zero if the bucket does not know
 }
 
 // List is the checkpoints right below a folder of a bucket, by their names. What is not complete is none.
@@ -65,21 +68,20 @@ func List(ctx context.Context, b blob.Bucket, folder string) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	sizes, heads := map[string]int64{}, map[string]bool{}
-	for _, o := range objects {
+	sizes, heads := map[string]int64{}, map[string]*blob.Info{}
+	for i, o := range objects {
 		name, object, below := strings.Cut(strings.TrimPrefix(o.Name, folder+"/"), "/")
 		if !below {
 			continue
 		}
 		sizes[name] += o.Size
-		heads[name] = heads[name] || object == HeadName
+		if object == HeadName {
+			heads[name] = &objects[i]
+		}
 	}
 	var all []Entry
-	for name, there := range heads {
-		if !there {
-			continue
-		}
-		e := Entry{Name: name, Path: path.Join(folder, name), Bytes: sizes[name]}
+	for name, head := range heads {
+		e := Entry{Name: name, Path: path.Join(folder, name), Bytes: sizes[name], Modified: head.Modified}
 		e.Head, e.Err = Open(ctx, b, e.Path)
 		all = append(all, e)
 	}
@@ -93,6 +95,9 @@ func At(ctx context.Context, b blob.Bucket, at string) (Entry, error) {
 	e := Entry{Name: path.Base(at), Path: at}
 	for _, o := range objects {
 		e.Bytes += o.Size
+		if path.Base(o.Name) == HeadName {
+			e.Modified = o.Modified
+		}
 	}
 	e.Head, e.Err = Open(ctx, b, at)
 	return e, err

@@ -64,7 +64,7 @@ func gives(all []setting, flag string) bool { return len(among(all, []string{fla
 // again is another job with the settings that its user gave, less those of a training by itself, and with others over them. It is
 // checked as every job is; what is told of its files was told before.
 func (e *env) again(ctx context.Context, before []setting, over ...setting) (*plan, error) {
-	j := trainFlags(&cobra.Command{Use: "train"})
+	j := trainFlags(e, &cobra.Command{Use: "train"})
 	flags := j.command.Flags()
 	for i, s := range append(slices.Clone(before), over...) {
 		if flags.Lookup(s.flag) == nil || i < len(before) && slices.Contains(single, s.flag) { // of the command that tries
@@ -96,7 +96,7 @@ func (j *job) unwatched() {
 
 // silent is what trainings have that tell nothing.
 func (e *env) silent() *env {
-	return &env{args: e.args, in: strings.NewReader(""), out: io.Discard, err: io.Discard, clock: e.clock, spooled: e.spooled}
+	return &env{args: e.args, in: strings.NewReader(""), out: io.Discard, err: io.Discard, clock: e.clock, spooled: e.spooled, paths: e.paths}
 }
 
 // setFlag gives a flag what the setting says. Settings of rules, NAME=VALUE, are added to those that are there.

@@ -1,16 +1,18 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"thole.example/blob"
 	"thole.example/data"
 )
 
 // apart refuses to write to the path that a flag names where that would destroy what the job reads: one of its files, or a folder of some.
-func (j *job) apart(flag, path string) error {
+func (j *job) apart(ctx context.Context, flag, path string) error {
 	if path == "" || path == data.Stdin {
 		return nil
 	}
@@ -19,7 +21,7 @@ func (j *job) apart(flag, path string) error {
 		paths []string
 	}{{"data", j.data}, {"validate", j.valid}, {"weights", j.weights}, {"validate-weights", j.validWeights},
 		{"start-scores", j.starts}, {"validate-start-scores", j.validStarts}} {
-		files, err := data.Files(read.paths)
+		files, err := data.Files(ctx, j.paths, read.paths)
 		if err != nil {
 			continue // which reading them tells
 		}
@@ -36,8 +38,8 @@ func (j *job) apart(flag, path string) error {
 }
 
 // apartOf refuses a target that is a file of examples, or holds one.
-func (s *sink) apartOf(paths []string) error {
-	files, err := data.Files(paths)
+func (s *sink) apartOf(ctx context.Context, paths []string) error {
+	files, err := data.Files(ctx, s.paths, paths)
 	if err != nil {
 		return err
 	}
@@ -49,8 +51,11 @@ func (s *sink) apartOf(paths []string) error {
 	return nil
 }
 
-// same reports whether both paths are of one regular file: nothing that is written destroys a stream.
+// same reports whether both paths are of one regular file or object: nothing that is written destroys a stream.
 func same(a, b string) bool {
+	if blob.IsURL(a) || blob.IsURL(b) {
+		return inBucket(a) == inBucket(b)
+	}
 	one, err := os.Stat(a)
 	if err != nil || !one.Mode().IsRegular() {
 		return false
@@ -61,6 +66,9 @@ func same(a, b string) bool {
 
 // around reports whether the folder has the file in it, or in a folder of it.
 func around(folder, file string) bool {
+	if blob.IsURL(folder) || blob.IsURL(file) {
+		return strings.HasPrefix(inBucket(file), inBucket(folder)+"/")
+	}
 	outer, err := resolved(folder)
 	if err != nil {
 		return false

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"thole.example/blob"
 	"thole.example/state"
 )
 
@@ -89,13 +88,13 @@ func (j *job) seedBefore(ctx context.Context) {
 		if folder == "" || j.resume == resumeNever {
 			continue
 		}
-		if all, err := state.List(ctx, blob.Files{}, inBucket(folder)); err == nil && len(all) > 0 {
+		if all, err := state.List(ctx, j.paths, inBucket(folder)); err == nil && len(all) > 0 {
 			at = all[0].Path
 		} else if folder == j.resume {
 			at = inBucket(folder)
 		}
 	}
-	in, err := state.NewInput(ctx, blob.Files{}, at)
+	in, err := state.NewInput(ctx, j.paths, at)
 	if err != nil {
 		return
 	}

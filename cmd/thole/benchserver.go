@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"thole.example/bench"
-	"thole.example/blob"
 )
 
 // serve finds or starts the servers. stop ends those that were started.
@@ -29,7 +28,7 @@ func (f *benchFlags) serve(ctx context.Context, e *env) (stop func(), err error)
 		f.Servers = f.servers
 		return func() {}, nil
 	case f.inProcess:
-		c, err := embed(ctx, f.processes, nil, blob.Files{})
+		c, err := embed(ctx, f.processes, nil, e.paths)
 		if err != nil {
 			return nil, err
 		}

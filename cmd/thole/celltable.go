@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"thole.example/blob"
 	"thole.example/data"
 	"thole.example/feature"
 	"thole.example/format"
@@ -19,9 +20,13 @@ type cellTable struct {
 	columns []format.TableColumn
 }
 
-// openTable opens a table of a format that has columns of text.
-func openTable(ctx context.Context, path string) (data.CellTable, error) {
-	b, name, err := bucketAt(path)
+// tables opens tables of a format that has columns of text.
+func tables(in *blob.Paths) func(ctx context.Context, path string) (data.CellTable, error) {
+	return func(ctx context.Context, path string) (data.CellTable, error) { return openTable(ctx, in, path) }
+}
+
+func openTable(ctx context.Context, in *blob.Paths, path string) (data.CellTable, error) {
+	b, name, err := bucketAt(in, path)
 	if err != nil {
 		return nil, err
 	}

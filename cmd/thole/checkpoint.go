@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -50,9 +48,9 @@ func (f *checkpointFlags) encode(what any) error {
 
 // series is what a path of the command line has.
 type checkpointer struct {
-	path    string     // as the user wrote it
-	bucket  blob.Files // of all of them
-	folder  string     // that they lie in, within the bucket
+	path    string      // as the user wrote it
+	bucket  *blob.Paths // of all of them
+	folder  string      // that they lie in, within the bucket
 	entries []state.Entry
 	single  bool // the path is that of one
 }
@@ -70,22 +68,22 @@ func (f *checkpointFlags) find(ctx context.Context, at string) (*checkpointer, e
 	if at == "" {
 		return nil, usageError{errNoPath}
 	}
-	k := &checkpointer{path: at, bucket: blob.Files{Sync: true}, folder: inBucket(at)}
-	info, err := os.Stat(at)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
-		return k, f.missing(ctx, k, err)
-	}
-	if err != nil {
+	k := &checkpointer{path: at, bucket: f.paths.Synced(true), folder: inBucket(at)}
+	there, err := k.bucket.List(ctx, k.folder)
+	switch {
+	case err != nil:
 		return nil, err
+	case len(there) == 0 || there[0].Name == k.folder:
+		return k, f.missing(ctx, k, len(there) > 0)
 	}
-	if isCheckpoint(k.folder) {
+	if isCheckpoint(ctx, k.bucket, k.folder) {
 		return k, k.one(ctx, k.folder)
-	}
-	if len(checkpointsIn(k.folder)) == 0 {
-		return nil, f.none(ctx, at)
 	}
 	if k.entries, err = state.List(ctx, k.bucket, k.folder); err != nil {
 		return nil, err
+	}
+	if len(k.entries) == 0 {
+		return nil, f.none(ctx, at)
 	}
 	return k, nil
 }
@@ -111,12 +109,12 @@ func (f *checkpointFlags) findOne(ctx context.Context, at string) (k *checkpoint
 }
 
 // among is the folder where there are other checkpoints, too; "" if there are none.
-func (k *checkpointer) among() string {
+func (k *checkpointer) among(ctx context.Context) string {
 	folder := k.folder
 	if k.single {
 		folder = path.Dir(inBucket(k.path))
 	}
-	if len(checkpointsIn(folder)) < 2 {
+	if len(checkpointsIn(ctx, k.bucket, folder)) < 2 {
 		return ""
 	}
 	return folder
@@ -130,17 +128,17 @@ func (k *checkpointer) one(ctx context.Context, at string) error {
 }
 
 // missing finds the checkpoint of a folder that a path names in short, as run/420; else it says what is wrong with the path.
-func (f *checkpointFlags) missing(ctx context.Context, k *checkpointer, err error) error {
-	if err == nil {
+func (f *checkpointFlags) missing(ctx context.Context, k *checkpointer, file bool) error {
+	if file {
 		return f.none(ctx, k.path)
 	}
 	above, name := path.Dir(k.folder), path.Base(inFull(k.folder))
-	there := checkpointsIn(above)
+	there := checkpointsIn(ctx, k.bucket, above)
 	if len(there) == 0 {
-		return fmt.Errorf("%s: no such file or folder, want a checkpoint or a folder of checkpoints", k.path)
+		return fmt.Errorf("%s: nothing there, want a checkpoint or a folder of checkpoints", k.path)
 	}
 	if !slices.Contains(there, name) {
-		return fmt.Errorf("%s: no such file or folder%s", k.path, besides(k.folder, there))
+		return fmt.Errorf("%s: nothing there%s", k.path, besides(k.folder, there))
 	}
 	k.path = path.Join(above, name)
 	return k.one(ctx, k.path)
@@ -155,19 +153,19 @@ func besides(at string, there []string) string {
 }
 
 // checkpointsIn are the names of those right in a folder.
-func checkpointsIn(folder string) (names []string) {
-	entries, _ := os.ReadDir(folder) // where there are none nothing can be read
-	for _, e := range entries {
-		if isCheckpoint(path.Join(folder, e.Name())) {
-			names = append(names, e.Name())
+func checkpointsIn(ctx context.Context, in *blob.Paths, folder string) (names []string) {
+	objects, _ := in.List(ctx, folder) // where there are none nothing can be read
+	for _, o := range objects {
+		if at, head := path.Split(o.Name); head == state.HeadName && path.Dir(path.Clean(at)) == path.Clean(folder) {
+			names = append(names, path.Base(at))
 		}
 	}
 	return names
 }
 
-func isCheckpoint(at string) bool {
-	_, err := os.Lstat(path.Join(at, state.HeadName))
-	return err == nil
+func isCheckpoint(ctx context.Context, in *blob.Paths, at string) bool {
+	o, err := in.Open(ctx, path.Join(at, state.HeadName))
+	return err == nil && o.Close() == nil
 }
 
 func names(all []state.Entry) (out []string) {
@@ -179,14 +177,14 @@ func names(all []state.Entry) (out []string) {
 
 // none says what is there instead of a checkpoint.
 func (f *checkpointFlags) none(ctx context.Context, at string) error {
-	if all, err := listTreeCheckpoints(ctx, at); err == nil && len(all) > 0 {
+	if all, err := listTreeCheckpoints(ctx, f.paths, at); err == nil && len(all) > 0 {
 		last := path.Join(at, state.StepName(int64(all[len(all)-1])))
 		return fmt.Errorf("%s: checkpoints of trees, which are models, want that of a network; thole inspect, predict, diff and convert take %s",
 			at, last)
 	}
 	if p, err := f.locate(ctx, at, "", nil); err == nil {
 		text := fmt.Sprintf("%s: a model (format %s), want a checkpoint or a folder of checkpoints", at, p.Info().Name)
-		if _, err := os.Stat(at + stateEnding); err == nil {
+		if found, err := f.paths.List(ctx, inBucket(at+stateEnding)); err == nil && len(found) > 0 {
 			text += fmt.Sprintf("; %s%s is the state beside it", at, stateEnding)
 		}
 		return errors.New(text)

@@ -31,7 +31,7 @@ func makeSeries(ts *testscript.TestScript, _ bool, args []string) {
 
 // series20 makes checkpoints every 20 steps.
 func series20(ctx context.Context, dir string, n int) error {
-	c, err := embed(ctx, 2, nil, blob.Files{})
+	c, err := embed(ctx, 2, nil, blob.NewPaths())
 	if err != nil {
 		return err
 	}

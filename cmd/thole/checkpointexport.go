@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole.example/blob"
 	"thole.example/format"
 	"thole.example/graph"
 	"thole.example/ps"
@@ -52,7 +51,7 @@ training goes on from the checkpoint itself.`,
 			if err != nil {
 				return err
 			}
-			x.among = k.among()
+			x.among = k.among(c.Context())
 			return x.export(c.Context(), k, e)
 		},
 	}
@@ -99,7 +98,7 @@ func (x *checkpointExport) export(ctx context.Context, k *checkpointer, e *state
 	if err != nil {
 		return err
 	}
-	to := &job{model: x.model, force: x.force}
+	to := &job{paths: x.paths, model: x.model, force: x.force}
 	path, err := to.target(ctx, x.env)
 	if err != nil {
 		return err
@@ -147,7 +146,7 @@ func (x *checkpointExport) wait(p *progress, do func() error) error {
 
 // save makes the matrices on a server, fills them from the checkpoint and saves those of the model.
 func (x *checkpointExport) save(ctx context.Context, in *state.Input, o *ps.SaveOptions) error {
-	c, err := embed(ctx, 1, nil, blob.Files{Sync: true})
+	c, err := embed(ctx, 1, nil, x.paths.Synced(true))
 	if err != nil {
 		return err
 	}

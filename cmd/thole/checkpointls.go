@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path"
 	"strings"
 	"time"
@@ -147,11 +146,10 @@ func beside(of, from string) string {
 
 // age is how long ago the head was written.
 func (f *checkpointFlags) age(e *state.Entry) string {
-	info, err := os.Stat(path.Join(e.Path, state.HeadName))
-	if err != nil {
+	if e.Modified.IsZero() {
 		return "-"
 	}
-	return longAge(f.now().Sub(info.ModTime()))
+	return longAge(f.now().Sub(e.Modified))
 }
 
 // longAge is a time in one or two units.

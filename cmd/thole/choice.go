@@ -71,9 +71,9 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 	if err := j.checkPaths("thole train --data train.libsvm --model out/lr"); err != nil {
 		return nil, err
 	}
-	err = j.apart("log", j.log)
+	err = j.apart(ctx, "log", j.log)
 	if err == nil && !j.atServers {
-		err = j.apart("model", j.model)
+		err = j.apart(ctx, "model", j.model)
 	}
 	if err != nil {
 		return nil, err

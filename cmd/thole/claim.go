@@ -3,14 +3,16 @@ package main
 import (
 	"context"
 	"path/filepath"
+
+	"thole.example/blob"
 )
 
-// inBucket is the path as a name in a bucket; "" stays as it is.
+// inBucket is the path or URL as a name in a bucket; "" stays as it is.
 func inBucket(path string) string {
 	if path == "" {
 		return ""
 	}
-	return filepath.ToSlash(filepath.Clean(path))
+	return blob.Clean(filepath.ToSlash(path))
 }
 
 // target is where a training in this process saves its model: nobody else saves there until release, or writes checkpoints where it does.
@@ -24,7 +26,7 @@ func (j *job) target(ctx context.Context, e *env) (*target, error) {
 	t := &target{inBucket(j.model), func() {}}
 	if j.checkpoint != "" {
 		var err error
-		if t.release, err = lock(j.checkpoint, "writes its checkpoints"); err != nil {
+		if t.release, err = e.lock(ctx, j.checkpoint, "writes its checkpoints"); err != nil {
 			return nil, err
 		}
 	}
@@ -37,7 +39,7 @@ func (j *job) target(ctx context.Context, e *env) (*target, error) {
 		return nil, err
 	}
 	t.name = inBucket(s.file)
-	release, err := lock(s.file, "will save its model")
+	release, err := e.lock(ctx, s.file, "will save its model")
 	if err != nil {
 		t.release()
 		return nil, err

@@ -39,7 +39,7 @@ tables become what training would learn from; what was found out of the columns 
 	f.StringVar(&k.to, "as", "", "libsvm, libffm or dummy (default: by the ending of OUT, else libsvm)")
 	f.BoolVar(&k.noLabel, "no-label", false, "the examples have no labels, and 0 is written")
 	f.BoolVar(&k.force, "force", false, "replace the files if they exist")
-	k.dataFlags(c)
+	k.dataFlags(e, c)
 	k.columnFlags.flags(c)
 	return c
 }
@@ -64,7 +64,7 @@ func (k *converting) run(ctx context.Context, e *env, paths []string, to string)
 	if err != nil {
 		return err
 	}
-	if err := s.apartOf(k.data); err != nil {
+	if err := s.apartOf(ctx, k.data); err != nil {
 		return err
 	}
 	all, err := k.examples(ctx, e, k.data, o)
@@ -107,7 +107,7 @@ func (k *converting) options(ctx context.Context, e *env) (data.Options, error) 
 	if err != nil || k.model == "" {
 		return o, err
 	}
-	m, err := openModel(ctx, k.model, "", nil)
+	m, err := openModel(ctx, e.paths, k.model, "", nil)
 	if err != nil {
 		return o, err
 	}

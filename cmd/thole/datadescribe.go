@@ -47,7 +47,7 @@ those of thole train.`,
 	f.IntVar(&k.levels, "levels", 5, "levels of a column to show at most, the most frequent ones")
 	f.BoolVar(&k.asJSON, "json", false, "print JSON")
 	f.BoolVar(&k.noLabel, "no-label", false, "the examples have no labels")
-	k.dataFlags(c)
+	k.dataFlags(e, c)
 	k.columnFlags.flags(c)
 	return c
 }
@@ -102,7 +102,7 @@ func (k *describing) describe(ctx context.Context, e *env) (*overview, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := data.Files(k.data)
+	files, err := data.Files(ctx, e.paths, k.data)
 	if err != nil {
 		return nil, err
 	}

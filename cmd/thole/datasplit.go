@@ -86,7 +86,7 @@ func (k *splitting) run(ctx context.Context, e *env, paths []string) error {
 	}
 	o.Table = &data.Table{Spec: feature.Spec{Names: k.names}}
 	k.reader = data.RecordReader{Options: o, Column: k.by + k.time + k.labelColumn, Label: k.stratify}
-	named, err := data.Files(paths)
+	named, err := data.Files(ctx, e.paths, paths)
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (k *splitting) write(ctx context.Context, e *env, parts data.Parts, of func
 		if sinks[p], err = e.sink(filepath.Join(k.out, name+ending), k.force); err != nil {
 			return err
 		}
-		if err := sinks[p].apartOf(k.files); err != nil {
+		if err := sinks[p].apartOf(ctx, k.files); err != nil {
 			return err
 		}
 	}

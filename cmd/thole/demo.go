@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole.example/blob"
 	"thole.example/data"
 	"thole.example/format"
 	"thole.example/internal/number"
@@ -108,7 +107,7 @@ func (d *demo) generate(ctx context.Context) (err error) {
 
 // job is the demo's training: two servers and two tasks in this process.
 func (d *demo) job() *job {
-	return &job{
+	return &job{paths: d.paths,
 		algo: "lr", model: d.path("model-angel"), to: "angel", data: []string{d.path("train.dummy")}, format: "dummy", base: "auto",
 		dim: d.truth.Dim(), l2: 1e-6, epochs: 10, seed: d.seed, tasks: 2, name: "demo", force: true,
 		lasting: lasting{keepCheckpoints: usualKept, parting: parting{grace: defaultGrace}},
@@ -130,7 +129,7 @@ func (d *demo) train(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := embed(ctx, 2, nil, blob.Files{})
+	c, err := embed(ctx, 2, nil, d.paths)
 	if err != nil {
 		return err
 	}

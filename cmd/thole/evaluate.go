@@ -50,7 +50,7 @@ thresholds; of several the confusion; of values predicted and actual ones and th
 			return v.run(c.Context(), e, args)
 		},
 	}
-	v.flags(c)
+	v.flags(e, c)
 	v.all = true
 	f := c.Flags()
 	f.StringVar(&v.report, "report", "", "write a page of HTML with metrics, curves and tables; - is standard output")
@@ -96,7 +96,7 @@ func (v *evaluation) run(ctx context.Context, e *env, args []string) error {
 	if err := v.checkFlags("evaluate"); err != nil {
 		return err
 	}
-	page, err := v.page(e)
+	page, err := v.page(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (v *evaluation) run(ctx context.Context, e *env, args []string) error {
 }
 
 // page is where the page goes, which must not be what is read; nil: nowhere.
-func (v *evaluation) page(e *env) (*sink, error) {
+func (v *evaluation) page(ctx context.Context, e *env) (*sink, error) {
 	if v.report == "" {
 		if v.force {
 			return nil, usageError{errors.New("--force without --report: it replaces the report")}
@@ -158,7 +158,7 @@ func (v *evaluation) page(e *env) (*sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--report: %w", err)
 	}
-	if err := v.job.apart("report", v.report); err != nil {
+	if err := v.job.apart(ctx, "report", v.report); err != nil {
 		return nil, err
 	}
 	if err := to.apart(v.job.model); err != nil {

@@ -110,7 +110,7 @@ func save(t *testing.T, path string, blocks map[string]matrix.Block, ms ...matri
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := format.Create(t.Context(), codec, blob.Files{}, path, ms, format.Options{})
+	w, err := format.Create(t.Context(), codec, blob.NewPaths(), path, ms, format.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

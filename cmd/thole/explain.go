@@ -30,7 +30,7 @@ were grown from, add up to the margin.`,
 			return explainBytes(c.Context(), e, args[0], x.from)
 		},
 	}
-	x.flags(c)
+	x.flags(e, c)
 	return c
 }
 
@@ -59,7 +59,7 @@ type explanation struct {
 	top int
 }
 
-func (x *explanation) flags(c *cobra.Command) {
+func (x *explanation) flags(e *env, c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&x.from, "from", "", "format of the path (default: found out)")
 	f.StringArrayVar(&x.job.data, "data", nil, "examples of which one is scored: "+pathsHelp)
@@ -69,7 +69,7 @@ func (x *explanation) flags(c *cobra.Command) {
 	f.BoolVar(&x.asJSON, "json", false, "print JSON")
 	f.BoolVar(&x.noLabel, "no-label", false, "the examples have no labels")
 	x.startFlag(c)
-	x.dataFlags(c)
+	x.dataFlags(e, c)
 	x.columnFlags.markFlags(c)
 }
 

@@ -50,7 +50,7 @@ func (x *explanation) run(ctx context.Context, e *env, path string) error {
 	if x.job.model, err = e.readable(ctx, path); err != nil {
 		return err
 	}
-	m, err := openModel(ctx, x.job.model, x.from, nil)
+	m, err := openModel(ctx, e.paths, x.job.model, x.from, nil)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (x *explanation) run(ctx context.Context, e *env, path string) error {
 
 // find is the batch that has the example, and where.
 func (x *explanation) find(ctx context.Context, e *env, o data.Options) (b *data.Batch, at int, err error) {
-	files, err := data.Files(x.job.data)
+	files, err := data.Files(ctx, e.paths, x.job.data)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -37,7 +37,7 @@ func (j *job) treesBefore(ctx context.Context) (*storedModel, error) {
 	if j.load == "" || j.far() && (j.elsewhere || !j.byTrees()) {
 		return nil, nil
 	}
-	m, err := openModel(ctx, j.load, "", nil)
+	m, err := openModel(ctx, j.paths, j.load, "", nil)
 	if err != nil || m.trees == nil {
 		return nil, err
 	}

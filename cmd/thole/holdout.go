@@ -67,10 +67,10 @@ func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params [
 		if n := p.conf.Size.Fields; n > 0 && p.fields == "" && o.Fields.First == nil {
 			o.Fields = data.Fields{Number: n, Sorted: true}
 		}
-		if o.Weight, err = readWeights(e, p.validWeights); err != nil {
+		if o.Weight, err = readWeights(ctx, e, p.validWeights); err != nil {
 			return err
 		}
-		if o.Start, err = readStarts(e, p.validStarts); err != nil {
+		if o.Start, err = readStarts(ctx, e, p.validStarts); err != nil {
 			return err
 		}
 		if p.valid, err = p.job.examples(ctx, e, p.job.valid, o); err != nil {
@@ -79,7 +79,7 @@ func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params [
 		if p.valid.Transform != nil && p.train.Transform == nil {
 			return fmt.Errorf("%s: a table, and the training examples are none", strings.Join(p.job.valid, ", "))
 		}
-		if err := p.splitHoldout(); err != nil {
+		if err := p.splitHoldout(ctx); err != nil {
 			return err
 		}
 		if has, want := p.valid.Fields, p.train.Fields; has > want || has == 0 && want > 0 && p.valid.Values() > 0 {
@@ -101,13 +101,13 @@ func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params [
 }
 
 // splitHoldout finds out which held-out examples are of which --validate: each one is a set of its own.
-func (p *plan) splitHoldout() error {
+func (p *plan) splitHoldout(ctx context.Context) error {
 	if len(p.job.valid) < 2 {
 		return nil
 	}
 	file, from := 0, int64(0)
 	for _, pattern := range p.job.valid {
-		files, err := data.Files([]string{pattern})
+		files, err := data.Files(ctx, p.paths, []string{pattern})
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"thole.example/algo"
+	"thole.example/blob"
 	"thole.example/data"
 	"thole.example/graph"
 )
@@ -16,7 +17,7 @@ import (
 // dataOptions are the options of reading examples.
 func (j *job) dataOptions(task algo.Task) (data.Options, error) {
 	o := data.Options{Format: j.format, Dim: j.dim, Hash: j.hash, Threshold: j.threshold, Separator: j.separator, NoLabel: j.noLabel,
-		Strict: j.strict, SkipBad: j.skipBad, OpenTable: openTable}
+		Strict: j.strict, SkipBad: j.skipBad, Store: j.paths, OpenTable: tables(j.paths)}
 	mapping := j.labels
 	switch {
 	case mapping != "":
@@ -150,7 +151,7 @@ func (e *env) reading(paths []string, o *data.Options) *progress {
 
 // examples reads the examples that the paths name, as one set.
 func (j *job) examples(ctx context.Context, e *env, paths []string, o data.Options) (*data.Examples, error) {
-	files, err := data.Files(paths)
+	files, err := data.Files(ctx, e.paths, paths)
 	if err != nil {
 		return nil, err
 	}
@@ -175,8 +176,8 @@ func (j *job) examples(ctx context.Context, e *env, paths []string, o data.Optio
 }
 
 // namesFields reports whether lines of the examples say of which fields values are.
-func namesFields(format string, paths []string) bool {
-	files, err := data.Files(paths)
+func namesFields(ctx context.Context, in *blob.Paths, format string, paths []string) bool {
+	files, err := data.Files(ctx, in, paths)
 	if err != nil || len(files) == 0 {
 		return false // which the reader tells
 	}

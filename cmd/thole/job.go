@@ -8,12 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"thole.example/algo"
+	"thole.example/blob"
 	"thole.example/graph"
 	"thole.example/matrix"
 )
 
 // job is the settings of a training job: the flags of train, and of every worker of a job.
 type job struct {
+	paths                                          *blob.Paths // where they lead
 	algo, model, load, format, to, log, runs, note string
 	data, valid                                    []string // paths, globs, folders
 	labels, base, separator, fields                string
@@ -85,7 +87,7 @@ type job struct {
 	command *cobra.Command // whose flags these are, to tell what the user gave; nil if they are no flags
 }
 
-func (j *job) flags(c *cobra.Command) {
+func (j *job) flags(e *env, c *cobra.Command) {
 	j.command = c
 	f := c.Flags()
 	f.StringVar(&j.algo, "algo", "lr", "algorithm (see thole algos)")
@@ -119,7 +121,7 @@ func (j *job) flags(c *cobra.Command) {
 	j.penalties.flags(c)
 	j.large.flags(c)
 	j.treeSettings.flags(c)
-	j.dataFlags(c)
+	j.dataFlags(e, c)
 	f.BoolVar(&j.sparse, "sparse", false, "keep only the columns that occur, by key")
 	f.Int64Var(&j.keep.AdmitAfter, "admit-after", 0, "with --sparse: steps that have to name a column before it is made (default: 1)")
 	f.Int64Var(&j.keep.ForgetAfter, "forget-after", 0, "with --admit-after: steps without a column after which it is counted from 0 again "+
@@ -176,7 +178,8 @@ const noChecksumHelp = "send messages without checksums"
 const pathsHelp = "files, folders or quoted globs, - for standard input; given several times or with commas"
 
 // dataFlags are the flags that say how to read examples.
-func (j *job) dataFlags(c *cobra.Command) {
+func (j *job) dataFlags(e *env, c *cobra.Command) {
+	j.paths = e.paths
 	f := c.Flags()
 	f.StringVar(&j.format, "format", "", "format of the examples: libsvm, libffm, dummy, dense, csv, tsv, parquet or arrow (default: by the "+
 		"ending, else libsvm)")

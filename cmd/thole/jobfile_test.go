@@ -44,7 +44,7 @@ func parsed(t *testing.T, args ...string) (*pflag.FlagSet, string, error) {
 	e := &env{in: strings.NewReader(""), out: io.Discard, err: &said}
 	j := &job{}
 	c := &cobra.Command{Use: "train"}
-	j.flags(c)
+	j.flags(e, c)
 	c.Flags().StringVar(&j.jobFile, "job", "", "")
 	if err := c.ParseFlags(args); err != nil {
 		t.Fatal(err)

@@ -100,16 +100,16 @@ func (l *large) folder() string {
 
 // sayReading says beforehand where the examples of the files will lie, if their text is more than there is room for: they take less than
 // that of libsvm, and more than that of gzip.
-func (l *large) sayReading(w io.Writer, paths []string) {
-	files, _ := data.Files(paths) // which the reader tells
+func (l *large) sayReading(ctx context.Context, e *env, paths []string) {
+	files, _ := data.Files(ctx, e.paths, paths) // which the reader tells
 	var size int64
 	for _, path := range files {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			size += info.Size()
+		if n, err := data.Size(ctx, e.paths, path); err == nil {
+			size += max(0, n)
 		}
 	}
 	if limit := l.forExamples(); limit > 0 && size > limit {
-		fmt.Fprintf(w, "%s: %s to read; examples that take more than %s (of --memory %s) lie in a file in %s (--scratch)\n",
+		fmt.Fprintf(e.err, "%s: %s to read; examples that take more than %s (of --memory %s) lie in a file in %s (--scratch)\n",
 			strings.Join(paths, ", "), format.Bytes(size), format.Bytes(limit), format.Bytes(l.most), l.folder())
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"thole.example/blob"
 	"thole.example/data"
 	"thole.example/internal/spell"
 )
@@ -48,7 +49,9 @@ const logRetry = time.Minute
 var launchOnly = []string{"on", "servers", "workers", "tasks", "restarts", "dir", "detach", "server-log", "job", "log", "runs", "memory",
 	"most-workers"}
 
-func launchCommand(e *env) *cobra.Command { return launchFlags(e, &launch{job: &job{name: "train"}}) }
+func launchCommand(e *env) *cobra.Command {
+	return launchFlags(e, &launch{job: &job{name: "train"}})
+}
 
 // launchFlags is the command with flags that say what the launch is.
 func launchFlags(e *env, l *launch) *cobra.Command {
@@ -72,7 +75,7 @@ checkpoint, and under ASP no update is lost. A new launch begins with new logs.`
   thole launch stop jobs/lr3`,
 		RunE: func(c *cobra.Command, _ []string) error { return l.run(c.Context(), e) },
 	}
-	l.job.flags(c)
+	l.job.flags(e, c)
 	f := c.Flags()
 	f.StringVar(&l.jobFile, "job", "", "file of settings, as thole train --job takes it")
 	f.StringVar(&l.on, "on", "local", "where the processes run: "+strings.Join(launcherNames(), ", "))
@@ -247,7 +250,7 @@ func storeOf(paths ...string) (string, error) {
 	root := filepath.VolumeName(here) + string(filepath.Separator)
 	store := here
 	for _, path := range paths {
-		if path == "" {
+		if path == "" || blob.IsURL(path) {
 			continue
 		}
 		if _, err := nameBelow(store, path); err == nil {
@@ -259,6 +262,18 @@ func storeOf(paths ...string) (string, error) {
 		store = root
 	}
 	return store, nil
+}
+
+// storesOf are the stores that the servers need for those of these paths that are URLs, without what is below them.
+func storesOf(paths ...string) (all []string) {
+	for _, path := range paths {
+		if scheme, authority, _, is := blob.URL(path); is {
+			if root := blob.Clean(scheme + "://" + authority); !slices.Contains(all, root) {
+				all = append(all, root)
+			}
+		}
+	}
+	return all
 }
 
 // csvField is a text as a field of CSV.

@@ -76,7 +76,7 @@ func TestLaunchInterrupted(t *testing.T) {
 			}
 			waitFor(t, filepath.Join(dir, "run.jsonl"), `"event":"epoch"`)
 			r := recordOf(t, filepath.Join(dir, "l"), func(r *local.Record) bool {
-				return allRun(r) && len(checkpointsIn(inBucket(filepath.Join(dir, "ck")))) > 0
+				return allRun(r) && len(checkpointsIn(t.Context(), nil, inBucket(filepath.Join(dir, "ck")))) > 0
 			})
 			p.Process.Signal(sig)
 			p.Wait()

@@ -33,7 +33,12 @@ func (c *crew) best() string { return filepath.Join(c.dir, "best") }
 
 // storeFolder is the servers' --store.
 func (c *crew) storeFolder() (string, error) {
-	return storeOf(c.model, c.load, c.loadState, c.checkpoint, c.resume, c.best())
+	return storeOf(append(c.saved(), c.best())...)
+}
+
+// saved are the paths at which the servers save and load, some of which may be empty.
+func (c *crew) saved() []string {
+	return []string{c.model, c.load, c.loadState, c.checkpoint, c.resume}
 }
 
 func serverName(i int) string { return fmt.Sprintf("server.%d", i) }
@@ -47,6 +52,9 @@ func (c *crew) processes(servers, workers int) (all []local.Process, err error) 
 	}
 	for i, addr := range c.addresses(servers) {
 		args := []string{"server", "--listen=" + addr, "--store=" + store, "--memory=" + c.memoryOf(servers), "--" + tiedFlag}
+		for _, url := range storesOf(c.saved()...) {
+			args = append(args, "--store="+url)
+		}
 		if c.noChecksum {
 			args = append(args, "--no-checksum")
 		}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"thole.example/blob"
 )
 
 // launched is what thole launch tells a worker of this machine, beside what users say.
@@ -35,11 +37,11 @@ func (l *launched) flags(c *cobra.Command) {
 }
 
 // far reports whether models to go on from lie in a folder of servers that this process does not see.
-func (j *job) far() bool { return j.atServers && j.store == "" }
+func (j *job) far() bool { return j.atServers && j.store == "" && !blob.IsURL(j.load) }
 
 // there is a path as the servers have it, which was checked before.
 func (j *job) there(path string) string {
-	if path == "" || j.store == "" {
+	if path == "" || j.store == "" || blob.IsURL(path) {
 		return inBucket(path)
 	}
 	name, err := nameBelow(j.store, path)
@@ -51,7 +53,7 @@ func (j *job) there(path string) string {
 
 // checkThere refuses a path that the servers do not have.
 func (j *job) checkThere(path string) error {
-	if path == "" {
+	if path == "" || blob.IsURL(path) { // which the servers know whether they may
 		return nil
 	}
 	if j.store == "" {

@@ -31,7 +31,7 @@ func launchHere(ctx context.Context, e *env, l *launch) error {
 		return err
 	}
 	for _, paths := range [][]string{l.data, l.valid, l.weights, l.validWeights, l.starts, l.validStarts} {
-		if _, err := data.Files(paths); err != nil { // before anything is started
+		if _, err := data.Files(ctx, e.paths, paths); err != nil { // before anything is started
 			return err
 		}
 	}
@@ -60,7 +60,7 @@ func launchHere(ctx context.Context, e *env, l *launch) error {
 	}
 	defer release()
 	e.appends = l.goesOnByItself()
-	asked, scaled := l.counts(), l.goesOnScaled(dir)
+	asked, scaled := l.counts(), l.goesOnScaled(ctx, dir)
 	if l.log != "" {
 		if err := l.beginLog(ctx, e); err != nil {
 			return err
@@ -74,7 +74,8 @@ func launchHere(ctx context.Context, e *env, l *launch) error {
 	if err == nil || ctx.Err() != nil {
 		remove()
 	}
-	if err != nil && ctx.Err() != nil && l.goesOnByItself() && len(checkpointsIn(inBucket(l.checkpoint))) > 0 {
+	late := context.WithoutCancel(ctx)
+	if err != nil && ctx.Err() != nil && l.goesOnByItself() && len(checkpointsIn(late, l.paths, inBucket(l.checkpoint))) > 0 {
 		fmt.Fprintf(e.err, "%s: the same command goes on from the last checkpoint there\n", escaped(l.checkpoint))
 	}
 	return err
@@ -89,10 +90,10 @@ func (l *launch) countsText() string {
 
 // goesOnScaled takes the numbers of processes that the launch had last which was made in the folder by the same numbers, if it goes on with
 // that: as they were scaled to since. It tells so.
-func (l *launch) goesOnScaled(dir string) (scaled string) {
+func (l *launch) goesOnScaled(ctx context.Context, dir string) (scaled string) {
 	before, err := local.Open(dir)
 	if err != nil || before.Given != l.counts() || before.Now == before.Given || !l.goesOnByItself() ||
-		len(checkpointsIn(inBucket(l.checkpoint))) == 0 {
+		len(checkpointsIn(ctx, l.paths, inBucket(l.checkpoint))) == 0 {
 		return ""
 	}
 	l.servers = max(1, before.Now.Servers)

@@ -162,11 +162,13 @@ func (c *crew) where(ctx context.Context) (servers []string, last string) {
 	if err != nil {
 		return c.told, ""
 	}
-	folder, err := nameBelow(store, c.checkpoint)
-	if err != nil {
-		return c.told, ""
+	folder := inBucket(c.checkpoint)
+	if !blob.IsURL(folder) {
+		if folder, err = nameBelow(store, folder); err != nil {
+			return c.told, ""
+		}
 	}
-	all, err := state.List(ctx, blob.NewDir(store), folder)
+	all, err := state.List(ctx, c.paths.Below(store, folder), folder)
 	if err != nil {
 		return c.told, ""
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,7 +43,7 @@ func (l *launching) start() {
 		l.Fatal(err)
 	}
 	l.until(func(r *local.Record) bool {
-		return r.Pid == l.p.Process.Pid && allRun(r) && len(checkpointsIn(filepath.Join(l.dir, "ck"))) > 0
+		return r.Pid == l.p.Process.Pid && allRun(r) && len(checkpointsIn(context.Background(), nil, filepath.Join(l.dir, "ck"))) > 0
 	})
 }
 

@@ -24,7 +24,7 @@ type loaded struct {
 // ofModel takes the network of the model of --load, with the rules of its layers, if the model says what it is; the user who names an
 // algorithm gets no other one. A model that does not say it wants a name.
 func (j *job) ofModel(ctx context.Context) error {
-	m, err := openModel(ctx, j.load, "", nil)
+	m, err := openModel(ctx, j.paths, j.load, "", nil)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (p *plan) look(ctx context.Context) error {
 	if p.load == "" {
 		return nil
 	}
-	m, err := openModel(ctx, p.load, "", nil)
+	m, err := openModel(ctx, p.paths, p.load, "", nil)
 	if err != nil {
 		return err
 	}

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"thole.example/blob"
 	"thole.example/internal/filelock"
 )
 
@@ -14,7 +16,11 @@ import (
 // the path, hidden as what is not finished; one that a killed process left holds nobody up.
 //
 // Folders on the way to the path that were not there are made, and removed by release if nothing was put into them.
-func lock(path, does string) (release func(), err error) {
+// In a store it is a claim of that (blob.Claimer).
+func (e *env) lock(ctx context.Context, path, does string) (release func(), err error) {
+	if blob.IsURL(path) {
+		return e.claim(ctx, path, does)
+	}
 	name := filepath.Join(filepath.Dir(path), "_tmp."+filepath.Base(path)+".lock")
 	made := missingFolders(filepath.Dir(path))
 	for tries := lockTries; ; tries-- {
@@ -43,6 +49,19 @@ func lock(path, does string) (release func(), err error) {
 		}
 		f.Close() // whoever had it has removed it
 	}
+}
+
+// claim is lock in a store. Servers claim the folder itself where they write checkpoints.
+func (e *env) claim(ctx context.Context, path, does string) (release func(), err error) {
+	who, err := os.Hostname()
+	if err != nil {
+		who = "a machine without a name"
+	}
+	release, err = e.paths.Claim(ctx, inBucket(path)+".lock", fmt.Sprintf("process %d of %s", os.Getpid(), who))
+	if held := (*blob.Claimed)(nil); errors.As(err, &held) {
+		err = fmt.Errorf("%s: another process %s there (%s)", path, does, held.Who)
+	}
+	return release, err
 }
 
 // lockTries is how often the folder of a lock is made again that somebody else has removed.

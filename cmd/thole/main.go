@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"thole.example/blob"
 	"thole.example/format"
 )
 
@@ -35,7 +36,7 @@ func groups() []group {
 			inspectCommand, weightsCommand, neighborsCommand, catCommand, explainCommand, verifyCommand, diffCommand, psfCommand,
 		}},
 		{"change", "Convert and change stored models:", []func(*env) *cobra.Command{
-			convertCommand, mergeCommand, averageCommand, pruneCommand, sliceCommand, renameCommand,
+			convertCommand, mergeCommand, averageCommand, pruneCommand, sliceCommand, renameCommand, cleanCommand,
 		}},
 		{"network", "Models with their network (Paddle):", []func(*env) *cobra.Command{
 			runCommand,
@@ -55,6 +56,7 @@ type env struct {
 	out, err io.Writer
 	clock    func() time.Time // nil: that of the system
 	appends  bool             // to a --log that is there
+	paths    *blob.Paths      // what paths and URLs name
 
 	spooled map[string]string // copies of what can be read only once, by the path as the user wrote it
 	folders []string          // temporary ones
@@ -105,7 +107,7 @@ func Main(args []string, std *env) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	out := &checked{w: std.out, name: "standard output"}
-	e := &env{args: args, in: std.in, out: out, err: std.err, clock: std.clock}
+	e := &env{args: args, in: std.in, out: out, err: std.err, clock: std.clock, paths: blob.NewPaths(stores()...)}
 	defer e.clean()
 	root := rootCommand(e)
 	root.SetArgs(args)
@@ -205,7 +207,9 @@ func prepare(c *cobra.Command) {
 	if !c.HasSubCommands() {
 		return
 	}
-	c.Args = noCommand
+	if !c.DisableFlagParsing { // which another program does
+		c.Args = noCommand
+	}
 	if c.RunE == nil {
 		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	}

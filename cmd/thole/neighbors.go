@@ -68,7 +68,7 @@ func (k *neighboring) run(ctx context.Context, e *env, path string, words []stri
 	if k.top < 1 {
 		return usageError{fmt.Errorf("--top %d, want at least 1", k.top)}
 	}
-	m, err := openModel(ctx, path, k.from, k.set)
+	m, err := openModel(ctx, e.paths, path, k.from, k.set)
 	if err != nil {
 		return err
 	}

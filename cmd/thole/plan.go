@@ -102,7 +102,7 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 		return o, err
 	}
 	o.Table.Found = func(f *feature.Fit) { hints = f.Hints() }
-	if p.forest == nil && p.fields == "" && !namesFields(p.format, j.data) {
+	if p.forest == nil && p.fields == "" && !namesFields(ctx, p.paths, p.format, j.data) {
 		o.Fields = p.likelyFields()
 	}
 	width := 1
@@ -110,16 +110,16 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 		width = data.ClassLimit // how many there are is known when all labels are
 	}
 	o.Takes, o.Ranked = taking(p.compares, width), p.recipe.Task == algo.Ranking
-	if o.Weight, err = readWeights(e, j.weights); err != nil {
+	if o.Weight, err = readWeights(ctx, e, j.weights); err != nil {
 		return o, err
 	}
-	if o.Start, err = readStarts(e, j.starts); err != nil {
+	if o.Start, err = readStarts(ctx, e, j.starts); err != nil {
 		return o, err
 	}
 	if o.Limit, o.Scratch = p.forExamples(), p.scratch; p.mine != nil && kernel.CanBack {
 		o.Limit = 1 // those of its tasks alone come into memory, when all have been seen
 	} else {
-		p.sayReading(e.err, j.data)
+		p.sayReading(ctx, e, j.data)
 	}
 	thinned := p.thinning()
 	if thinned != nil {

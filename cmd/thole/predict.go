@@ -44,7 +44,7 @@ for the metrics 12 bytes stay in memory for each that has a label, and 80 more w
 		RunE: func(c *cobra.Command, _ []string) error { return p.run(c.Context(), e) },
 	}
 	f := c.Flags()
-	p.flags(c)
+	p.flags(e, c)
 	p.results.flags(c)
 	f.BoolVar(&p.noLabel, "no-label", false, "the examples have no labels")
 	p.byTrees.flags(c)
@@ -52,7 +52,7 @@ for the metrics 12 bytes stay in memory for each that has a label, and 80 more w
 }
 
 // flags are those of commands that score examples.
-func (p *prediction) flags(c *cobra.Command) {
+func (p *prediction) flags(e *env, c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&p.job.model, "model", "", "stored model")
 	f.StringArrayVar(&p.job.data, "data", nil, "examples to score: "+pathsHelp)
@@ -61,7 +61,7 @@ func (p *prediction) flags(c *cobra.Command) {
 	f.StringVar(&p.from, "from", "", "format of the model (default: found out)")
 	f.StringToStringVar(&p.source.set, "set", nil, "options of the model's format, NAME=VALUE")
 	p.startFlag(c)
-	p.dataFlags(c)
+	p.dataFlags(e, c)
 	p.columnFlags.markFlags(c)
 }
 
@@ -72,7 +72,7 @@ func (p *prediction) run(ctx context.Context, e *env) error {
 	if err := p.results.check(ctx, e); err != nil {
 		return err
 	}
-	if err := cmp.Or(p.job.apart("out", p.results.path), p.results.apart(p.job.model)); err != nil {
+	if err := cmp.Or(p.job.apart(ctx, "out", p.results.path), p.results.apart(p.job.model)); err != nil {
 		return err
 	}
 	out := p.results.reports(e)
@@ -141,7 +141,7 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	if p.job.model, err = e.readable(ctx, p.job.model); err != nil {
 		return nil, err
 	}
-	stored, err := openModel(ctx, p.job.model, p.from, p.source.set)
+	stored, err := openModel(ctx, e.paths, p.job.model, p.from, p.source.set)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 
 // score scores the examples, and keeps scores and labels if there are labels: 12 bytes for each example and score.
 func (p *prediction) score(ctx context.Context, e *env, g *scoring, out predictions) (*scored, error) {
-	files, err := data.Files(p.job.data)
+	files, err := data.Files(ctx, e.paths, p.job.data)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"thole.example/blob"
 	"thole.example/data"
 	"thole.example/runlog"
 	"thole.example/train"
@@ -24,12 +25,13 @@ const (
 func runsAt(flag string) string { return cmp.Or(flag, os.Getenv(runsVariable), runsFolder) }
 
 // record begins to record a training by these tasks, if that is asked for. A run that cannot be recorded is said to be so, and goes on.
-func (w *watcher) record(p *plan, tasks []int) {
+func (w *watcher) record(ctx context.Context, p *plan, tasks []int) {
 	if w.runs == "" || w.runs == runsNone || !slices.Contains(tasks, 0) { // one task knows all that is recorded
 		return
 	}
 	env := w.env.environment()
-	env.Algorithm, env.Model, env.Note, env.Data, env.Validate = p.algo, p.model, p.note, sizes(p.data), sizes(p.job.valid)
+	env.Algorithm, env.Model, env.Note = p.algo, p.model, p.note
+	env.Data, env.Validate = sizes(ctx, p.paths, p.data), sizes(ctx, p.paths, p.job.valid)
 	if p.model != "" {
 		env.ModelFormat = p.to
 	}
@@ -131,18 +133,18 @@ func (e *env) environment() runlog.Environment {
 const filesLimit = 1000
 
 // sizes are the files that the paths name, with their sizes.
-func sizes(paths []string) (all []runlog.File) {
+func sizes(ctx context.Context, in *blob.Paths, paths []string) (all []runlog.File) {
 	if len(paths) == 0 {
 		return nil
 	}
-	files, err := data.Files(paths)
+	files, err := data.Files(ctx, in, paths)
 	if err != nil {
 		files = paths // they are gone: what is left to say is how they were called
 	}
 	for _, path := range files[:min(len(files), filesLimit)] {
 		f := runlog.File{Path: runlog.RedactText(path), Bytes: -1}
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			f.Bytes = info.Size()
+		if n, err := data.Size(ctx, in, path); err == nil {
+			f.Bytes = n
 		}
 		all = append(all, f)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -148,10 +147,10 @@ func (l *lasting) resumes() bool { return l.resume != "" && l.resume != resumeNe
 
 // statesHere finds the states of a training whose servers are in this process, and refuses to write over any.
 func (p *plan) statesHere(ctx context.Context, model string) error {
-	if err := noTrees(ctx, p.checkpoint, p.resume); err != nil {
+	if err := noTrees(ctx, p.paths, p.checkpoint, p.resume); err != nil {
 		return err
 	}
-	files := blob.Files{}
+	files := p.paths
 	there := func(path string) (bool, error) {
 		found, err := files.List(ctx, inBucket(path))
 		return len(found) > 0, err
@@ -163,7 +162,7 @@ func (p *plan) statesHere(ctx context.Context, model string) error {
 			p.loadState = p.load + stateEnding
 		}
 	}
-	if err := checkFolder(ctx, p.checkpoint); err != nil {
+	if err := checkFolder(ctx, p.paths, p.checkpoint); err != nil {
 		return err
 	}
 	own, err := state.List(ctx, files, inBucket(p.checkpoint))
@@ -201,27 +200,27 @@ func (p *plan) statesHere(ctx context.Context, model string) error {
 		}
 		if err != nil || !found {
 			at := inBucket(from)
-			return fmt.Errorf("%s: no checkpoint there%s", from, cmp.Or(errText(err), besides(at, checkpointsIn(path.Dir(at)))))
+			return fmt.Errorf("%s: no checkpoint there%s", from, cmp.Or(errText(err), besides(at, checkpointsIn(ctx, p.paths, path.Dir(at)))))
 		}
 	}
 	return nil
 }
 
 // checkFolder refuses what cannot be a folder of checkpoints.
-func checkFolder(ctx context.Context, path string) error {
+func checkFolder(ctx context.Context, in *blob.Paths, path string) error {
 	if path == "" {
 		return nil
 	}
-	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+	if found, err := in.List(ctx, inBucket(path)); err == nil && len(found) == 1 && found[0].Name == inBucket(path) {
 		return fmt.Errorf("--checkpoint %s is a file, want a folder for checkpoints", path)
 	}
-	if _, err := state.Open(ctx, blob.Files{}, inBucket(path)); err == nil {
+	if _, err := state.Open(ctx, in, inBucket(path)); err == nil {
 		return fmt.Errorf("--checkpoint %s is a checkpoint itself, want a folder for some (--resume %[1]s goes on from it)", path)
 	}
-	if len(checkpointsIn(inBucket(path))) > 0 {
+	if len(checkpointsIn(ctx, in, inBucket(path))) > 0 {
 		return nil
 	}
-	if c, _, err := codecs().Detect(ctx, blob.Files{}, inBucket(path)); err == nil {
+	if c, _, err := codecs().Detect(ctx, in, inBucket(path)); err == nil {
 		return fmt.Errorf("--checkpoint %s is a model (%s), want a folder of its own", path, c.Info().Name)
 	}
 	return nil
@@ -308,14 +307,15 @@ func features(ctx context.Context, client *ps.Client, model *graph.Model) (all [
 // the state goes again, where this process may remove it.
 func (p *plan) save(ctx context.Context, client *ps.Client, model *graph.Model, path string) (err error) {
 	if p.saveState {
-		end, wrong := makeRoom(p.replaced)
+		end, wrong := makeRoom(ctx, p.paths, p.replaced)
 		if wrong != nil {
 			return wrong
 		}
-		before, _ := os.Stat(path) // nothing if there is none
+		before, _ := p.paths.State(ctx, path)
 		defer func() {
-			now, _ := os.Stat(path)
-			err = errors.Join(err, end(err == nil || now != nil && !os.SameFile(before, now))) // an interrupted save may have come through
+			within := context.WithoutCancel(ctx)
+			now, _ := p.paths.State(within, path)
+			err = errors.Join(err, end(within, err == nil || now != blob.Nothing && now != before)) // an interrupted save may have come through
 		}()
 		if err := client.Checkpoint(ctx, path+stateEnding); err != nil {
 			return fmt.Errorf("the state of the training cannot be saved, so its model is not saved either: %w", err)
@@ -325,23 +325,23 @@ func (p *plan) save(ctx context.Context, client *ps.Client, model *graph.Model, 
 }
 
 // makeRoom renames what is at the path, which may be nothing. end removes it if what took its place stays, and else what took its place.
-func makeRoom(path string) (end func(stays bool) error, err error) {
+func makeRoom(ctx context.Context, in *blob.Paths, path string) (end func(ctx context.Context, stays bool) error, err error) {
 	if path == "" {
-		return func(bool) error { return nil }, nil
+		return func(context.Context, bool) error { return nil }, nil
 	}
-	old := path + ".before"                   // no _tmp. name, which a save may clean away
-	if err := os.RemoveAll(old); err != nil { // of a process that was killed
+	old := path + ".before"                     // no _tmp. name, which a save may clean away
+	if err := in.Remove(ctx, old); err != nil { // of a process that was killed
 		return nil, err
 	}
-	if err := os.Rename(path, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := in.Publish(ctx, path, old, blob.Nothing); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	return func(stays bool) error {
+	return func(ctx context.Context, stays bool) error {
 		if stays {
-			return os.RemoveAll(old)
+			return in.Remove(ctx, old)
 		}
-		err := os.RemoveAll(path)
-		if back := os.Rename(old, path); !errors.Is(back, fs.ErrNotExist) {
+		err := in.Remove(ctx, path)
+		if back := in.Publish(ctx, old, path, blob.Nothing); !errors.Is(back, fs.ErrNotExist) {
 			err = errors.Join(err, back)
 		}
 		return err

@@ -25,12 +25,12 @@ func TestMakeRoom(t *testing.T) {
 		if c.before {
 			write("old")
 		}
-		end, err := makeRoom(path)
+		end, err := makeRoom(t.Context(), nil, path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		write("new")
-		if err := end(c.stays); err != nil {
+		if err := end(t.Context(), c.stays); err != nil {
 			t.Errorf("%+v: %v", c, err)
 		}
 		has, _ := os.ReadFile(filepath.Join(path, "checkpoint")) // nothing if it is not there

@@ -55,7 +55,7 @@ func (p *prediction) scoring(ctx context.Context, e *env, m *storedModel) (*scor
 	o := &g.options
 	if p.fields == "" {
 		o.Fields = fieldsOf(file)
-		if known := len(o.Fields.First); known > 0 && namesFields(p.format, p.job.data) { // whose lines say where they begin
+		if known := len(o.Fields.First); known > 0 && namesFields(ctx, e.paths, p.format, p.job.data) { // whose lines say where they begin
 			o.Fields = data.Fields{Number: known}
 		}
 	}
@@ -128,9 +128,9 @@ func (p *prediction) scoringOptions(ctx context.Context, e *env, m *storedModel,
 			o.Table.Transform = m.transform.WithoutLabel()
 		}
 	}
-	if o.Weight, err = readWeights(e, p.weights); err != nil {
+	if o.Weight, err = readWeights(ctx, e, p.weights); err != nil {
 		return o, err
 	}
-	o.Start, err = readStarts(e, p.starts)
+	o.Start, err = readStarts(ctx, e, p.starts)
 	return o, err
 }

@@ -64,7 +64,7 @@ same table, however many trials run at a time.`,
 			return s.search(c.Context())
 		},
 	}
-	s.job = trainFlags(c)
+	s.job = trainFlags(e, c)
 	f := c.Flags()
 	f.Lookup("json").Usage = "print the trials as JSON"
 	f.Lookup("holdout").Usage += " (default: " + holdoutDefault + " without --validate and --cv)"
@@ -156,7 +156,7 @@ func (s *searching) search(ctx context.Context) error {
 		return err
 	}
 	defer path.release()
-	table, best, err := s.sinks()
+	table, best, err := s.sinks(ctx)
 	if err != nil {
 		return err
 	}

@@ -257,8 +257,8 @@ func tableFormat(path string) string {
 }
 
 // sinks finds out where the table and the best job go, before anything is read; nil: nowhere.
-func (s *searching) sinks() (table, best *sink, err error) {
-	if err := cmp.Or(s.apart("out", s.out), s.apart("best", s.best)); err != nil {
+func (s *searching) sinks(ctx context.Context) (table, best *sink, err error) {
+	if err := cmp.Or(s.apart(ctx, "out", s.out), s.apart(ctx, "best", s.best)); err != nil {
 		return nil, nil, err
 	}
 	if s.out != "" {

@@ -62,7 +62,7 @@ type spaceReader struct {
 
 func newSpaceReader() *spaceReader {
 	c := &cobra.Command{Use: "train"}
-	trainFlags(c)
+	trainFlags(&env{}, c)
 	return &spaceReader{flags: c.Flags()}
 }
 

@@ -77,7 +77,8 @@ ends, with exit code 75 if jobs were running. With --log it waits for nothing.`,
 		},
 	}
 	c.Flags().StringVar(&o.listen, "listen", "127.0.0.1:7001", "address: host:port, port 0 for a free one, or unix:/path")
-	c.Flags().StringVar(&o.store, "store", ".", "folder of the saved models")
+	c.Flags().StringArrayVar(&o.stores, "store", []string{"."},
+		"folder of the saved models, or a URL such as s3://bucket/models; given several times, more that jobs may name by their URLs")
 	c.Flags().BoolVar(&o.sync, "sync", true, syncHelp)
 	c.Flags().StringVar(&size, "memory", "", "most memory for matrices, requests, answers and saves together, a size like 8GiB, or none "+
 		"(default: three quarters of the machine's memory, "+format.Bytes(defaultMemory())+")")
@@ -117,16 +118,17 @@ func untilEnd(ctx context.Context, in io.Reader) context.Context {
 
 // serverOptions are what the user said.
 type serverOptions struct {
-	listen, store, scratch string
-	logs                   string
-	logBase                int64
-	ledger                 *budget.Ledger
-	noChecksum, sync       bool
-	guard                  guard
-	watch                  watch
-	claiming               claiming
-	replication            replication
-	grace                  time.Duration
+	listen, scratch  string
+	stores           []string // folders and URLs
+	logs             string
+	logBase          int64
+	ledger           *budget.Ledger
+	noChecksum, sync bool
+	guard            guard
+	watch            watch
+	claiming         claiming
+	replication      replication
+	grace            time.Duration
 }
 
 // folder checks that a flag names a folder.
@@ -138,6 +140,19 @@ func folder(flag, path string) error {
 		return fmt.Errorf("--%s %w", flag, err)
 	case !info.IsDir():
 		return fmt.Errorf("--%s %s: a file, want a folder", flag, path)
+	}
+	return nil
+}
+
+// checkStores checks that those of the stores that are no URLs are folders.
+func (o *serverOptions) checkStores() error {
+	for _, store := range o.stores {
+		if blob.IsURL(store) {
+			continue
+		}
+		if err := folder("store", store); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -161,9 +176,11 @@ func logBase(text, logs string) (int64, error) {
 
 // openLogs opens the folder of logs; end lets another server have it.
 func openLogs(s *server.Server, o *serverOptions) (logs *server.LogDir, end func(), err error) {
-	store, err := filepath.Abs(o.store)
-	if err != nil {
-		return nil, nil, err
+	store := o.stores[0]
+	if !blob.IsURL(store) {
+		if store, err = filepath.Abs(store); err != nil {
+			return nil, nil, err
+		}
 	}
 	owner := fmt.Sprintf("the server at %s with the store %s", o.listen, store)
 	if c := &o.claiming; c.url != "" {
@@ -194,7 +211,7 @@ func serve(ctx, asked context.Context, e *env, o *serverOptions, log *slog.Logge
 	if err := o.replication.check(o); err != nil {
 		return err
 	}
-	if err := folder("store", o.store); err != nil {
+	if err := o.checkStores(); err != nil {
 		return err
 	}
 	if o.scratch != "" {
@@ -202,11 +219,7 @@ func serve(ctx, asked context.Context, e *env, o *serverOptions, log *slog.Logge
 			return err
 		}
 	}
-	store := blob.NewDir(o.store)
-	if o.sync {
-		store = store.Synced()
-	}
-	s, err := newServer(ctx, store, o.ledger, log)
+	s, err := newServer(ctx, e.paths.Synced(o.sync).Below(o.stores...), o.ledger, log)
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func (g *treeTasks) read(ctx context.Context, client *ps.Client) (err error) {
 			}
 			p.forest.read = true
 		}
-		if err := g.open(); err != nil {
+		if err := g.open(ctx); err != nil {
 			return err
 		}
 		if g.of, err = p.treeData(ctx, g.w); err != nil {
@@ -249,7 +249,7 @@ func (g *treeTasks) await(ctx context.Context, client *ps.Client, w *boosting.Wo
 	if err := g.p.adoptSetup(g.scatter.Setup); err != nil {
 		return err
 	}
-	if err := g.open(); err != nil {
+	if err := g.open(ctx); err != nil {
 		return err
 	}
 	close(g.known)
@@ -257,13 +257,13 @@ func (g *treeTasks) await(ctx context.Context, client *ps.Client, w *boosting.Wo
 }
 
 // open begins to show the training, in the first attempt that comes so far.
-func (g *treeTasks) open() error {
+func (g *treeTasks) open(ctx context.Context) error {
 	f := g.p.forest
 	if g.w == nil || f.opened {
 		return nil
 	}
 	f.opened = true
-	return g.w.open(g.p, g.tasks)
+	return g.w.open(ctx, g.p, g.tasks)
 }
 
 // adoptSetup takes what the process of task 0 has found by the examples.

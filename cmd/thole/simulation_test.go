@@ -238,7 +238,7 @@ func (s *sim) work(ctx context.Context, w *simWorking, i int) error {
 	e := &env{in: strings.NewReader(""), out: &w.out, err: &w.said}
 	j := &job{name: "job", wait: simWait, retry: defaultRetry}
 	c := &cobra.Command{Use: "worker"}
-	j.flags(c)
+	j.flags(e, c)
 	j.farewell = w.asked
 	if err := c.ParseFlags(s.drawn.args); err != nil {
 		return err

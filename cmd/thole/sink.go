@@ -38,6 +38,9 @@ func (e *env) sink(path string, force bool) (*sink, error) {
 		s.path, s.std, s.open = "standard output", true, s.descriptor(1)
 		return s, nil
 	}
+	if blob.IsURL(path) {
+		return s, s.url()
+	}
 	var err error
 	if s.file, err = followed(path); err != nil {
 		return nil, err
@@ -58,12 +61,23 @@ func (e *env) sink(path string, force bool) (*sink, error) {
 	case !info.Mode().IsRegular() && !info.IsDir():
 		s.open = s.device
 	case !force:
-		return nil, fmt.Errorf("%s exists; --force replaces it", path)
+		return nil, errThere(path)
 	default:
-		s.over, err = blob.Files{}.State(context.Background(), inBucket(s.file))
+		s.over, err = e.paths.State(context.Background(), inBucket(s.file))
 		return s, err
 	}
 	return s, nil
+}
+
+func errThere(path string) error { return fmt.Errorf("%s exists; --force replaces it", path) }
+
+// url makes the sink that of a URL.
+func (s *sink) url() (err error) {
+	s.file = inBucket(s.path)
+	if s.over, err = s.paths.State(context.Background(), s.file); err == nil && s.over != blob.Nothing && !s.force {
+		err = errThere(s.path)
+	}
+	return err
 }
 
 // descriptorPath is what the system calls the open files of a process.
@@ -121,13 +135,13 @@ func (s *sink) folder(ctx context.Context) error {
 	if s.streams() {
 		return usageError{fmt.Errorf("%s is a stream, and a folder is written: want a path", s.path)}
 	}
-	return codecs().Replaceable(ctx, blob.Files{}, inBucket(s.file), true)
+	return codecs().Replaceable(ctx, s.paths, inBucket(s.file), true)
 }
 
 // place is where codecs write: the path itself, or of a stream a place from which deliver copies.
 func (s *sink) place() (blob.Bucket, string, error) {
 	if !s.streams() {
-		return bucketAt(s.file)
+		return bucketAt(s.paths, s.file)
 	}
 	if s.spool == "" {
 		var err error
@@ -193,7 +207,7 @@ func (s *sink) create(ctx context.Context) (*writing, error) {
 		}
 		return &writing{checked{w: w, name: s.path}, w.Close, func() { w.Close() }}, nil
 	}
-	b, name, err := bucketAt(s.file)
+	b, name, err := bucketAt(s.paths, s.file)
 	if err != nil {
 		return nil, err
 	}

@@ -146,9 +146,8 @@ func (p *place) read(ctx context.Context, e *env) (format.Reader, error) {
 	return r, nil
 }
 
-// bucketAt is the bucket and the name of a path. The name is the path as the user wrote it, as far as it has one, so that
-// errors speak of it.
-func bucketAt(path string) (blob.Bucket, string, error) {
+// bucketAt is the bucket and the name of a path or URL. The name is as the user wrote it, as far as it has one, so that errors speak of it.
+func bucketAt(in *blob.Paths, path string) (blob.Bucket, string, error) {
 	if path == "" {
 		return nil, "", usageError{errNoPath}
 	}
@@ -156,5 +155,5 @@ func bucketAt(path string) (blob.Bucket, string, error) {
 	if base := filepath.Base(name); base == "." || base == ".." || base == "/" {
 		return blob.Local(path)
 	}
-	return blob.Files{}, name, nil
+	return in, name, nil
 }

@@ -19,7 +19,7 @@ func (e *env) input(ctx context.Context, path string) (blob.Bucket, string, erro
 	case file != path:
 		return blob.NewDir(filepath.Dir(file)), filepath.Base(file), nil
 	}
-	return bucketAt(path)
+	return bucketAt(e.paths, path)
 }
 
 // readable is the path of a file that holds what can be read at a path: the path itself, or of standard input, "-", and of
@@ -27,6 +27,9 @@ func (e *env) input(ctx context.Context, path string) (blob.Bucket, string, erro
 func (e *env) readable(ctx context.Context, path string) (string, error) {
 	if file := e.spooled[path]; file != "" {
 		return file, nil
+	}
+	if blob.IsURL(path) {
+		return path, nil
 	}
 	if info, err := os.Stat(path); path != "-" && (err != nil || info.Mode()&os.ModeNamedPipe == 0) {
 		return path, nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -47,15 +48,15 @@ func (p *plan) checkStarts() error {
 }
 
 // readStarts reads the start scores of the examples that the paths name beside them, nil if they name none.
-func readStarts(e *env, paths []string) (*data.Starts, error) {
+func readStarts(ctx context.Context, e *env, paths []string) (*data.Starts, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	files, err := data.Files(paths)
+	files, err := data.Files(ctx, e.paths, paths)
 	if err != nil {
 		return nil, err
 	}
-	return data.LoadStarts(files, e.in)
+	return data.LoadStarts(ctx, e.paths, files, e.in)
 }
 
 // checkWidth refuses start scores that are not as many as each example has scores.

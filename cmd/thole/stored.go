@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"thole.example/algo"
+	"thole.example/blob"
 	"thole.example/data"
 	"thole.example/feature"
 	"thole.example/format"
@@ -28,8 +29,8 @@ type storedModel struct {
 	trees     *tree.Ensemble     // nil if it is none of trees
 }
 
-func openModel(ctx context.Context, path, from string, set map[string]string) (*storedModel, error) {
-	b, name, err := bucketAt(path)
+func openModel(ctx context.Context, in *blob.Paths, path, from string, set map[string]string) (*storedModel, error) {
+	b, name, err := bucketAt(in, path)
 	if err != nil {
 		return nil, err
 	}

@@ -24,9 +24,9 @@ type here struct {
 }
 
 // trainFlags gives a command the flags of train, and answers with the job that they are.
-func trainFlags(c *cobra.Command) *job {
+func trainFlags(e *env, c *cobra.Command) *job {
 	j := &job{name: "train"}
-	j.flags(c)
+	j.flags(e, c)
 	f := c.Flags()
 	f.StringVar(&j.jobFile, "job", "", "file of settings, in YAML or JSON, that hold where no flag is given (see docs/graph.md)")
 	f.BoolVar(&j.dryRun, "dry-run", false, "read the examples, print the job with all its settings, and train nothing")
@@ -60,7 +60,7 @@ func (j *job) over() *tcp.Network {
 }
 
 // bucket is where servers in this process keep models and checkpoints.
-func (j *job) bucket() blob.Files { return blob.Files{Sync: j.sync} }
+func (j *job) bucket() *blob.Paths { return j.paths.Synced(j.sync) }
 
 func trainCommand(e *env) *cobra.Command {
 	var j *job
@@ -104,7 +104,7 @@ classifiers learn by adagrad. The job, its progress and how it ended are kept in
 			return ended(j.train(ctx, e))
 		},
 	}
-	j = trainFlags(c)
+	j = trainFlags(e, c)
 	return c
 }
 
@@ -227,7 +227,7 @@ func (p *plan) runWatched(ctx context.Context, c *cluster, tasks []int, path str
 	}
 	defer func() { w.recorded(ctx, err) }()
 	if p.later == nil {
-		if err := w.open(p, tasks); err != nil {
+		if err := w.open(ctx, p, tasks); err != nil {
 			return nil, err
 		}
 	}

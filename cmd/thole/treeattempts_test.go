@@ -50,7 +50,7 @@ func workerPlan(t *testing.T, e *env, tasks []int, args ...string) *plan {
 	t.Helper()
 	j := &job{name: "job", wait: defaultWait, retry: defaultRetry}
 	c := &cobra.Command{Use: "worker"}
-	j.flags(c)
+	j.flags(e, c)
 	if err := c.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func tryOnce(t *testing.T, plans [2]*plan, dir string, requests int64) (err erro
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	c, err := embed(ctx, 2, nil, blob.Files{})
+	c, err := embed(ctx, 2, nil, blob.NewPaths())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestAttempts(t *testing.T) {
 					} else if failed++; n == 0 {
 						t.Fatal(err)
 					}
-					if all, err := listTreeCheckpoints(t.Context(), filepath.Join(dir, "ck")); err == nil && len(all) > 0 {
+					if all, err := listTreeCheckpoints(t.Context(), nil, filepath.Join(dir, "ck")); err == nil && len(all) > 0 {
 						went++
 					}
 				}
@@ -168,7 +168,7 @@ func (c *counted) Write(b []byte) (int, error) {
 func later(t *testing.T, folder string, than int, ended <-chan error) int {
 	t.Helper()
 	for {
-		if all, err := listTreeCheckpoints(t.Context(), folder); err == nil && len(all) > 0 && all[len(all)-1] > than {
+		if all, err := listTreeCheckpoints(t.Context(), nil, folder); err == nil && len(all) > 0 && all[len(all)-1] > than {
 			return all[len(all)-1]
 		}
 		select {

@@ -123,12 +123,12 @@ type treeCheckpoint struct {
 var errNoTrees = errors.New("no checkpoint of trees")
 
 // readTreeCheckpoint reads a checkpoint, all of it.
-func readTreeCheckpoint(ctx context.Context, at string) (*treeCheckpoint, error) {
+func readTreeCheckpoint(ctx context.Context, in *blob.Paths, at string) (*treeCheckpoint, error) {
 	codec, err := codecs().Lookup(treesFormat)
 	if err != nil {
 		return nil, err
 	}
-	r, err := codec.Open(ctx, blob.Files{}, inBucket(at), format.Options{})
+	r, err := codec.Open(ctx, in, inBucket(at), format.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func (p *plan) writeTreeCheckpoint(ctx context.Context, at string, e *tree.Ensem
 	if err != nil {
 		return err
 	}
-	o, bucket := format.Options{}, blob.Files{Sync: p.sync || p.atServers} // workers have no flag for it
+	o, bucket := format.Options{}, p.paths.Synced(p.sync || p.atServers) // workers have no flag for it
 	if o.Over, err = bucket.State(ctx, inBucket(at)); err != nil {
 		return err
 	}
@@ -231,8 +231,8 @@ func (p *plan) writeTreeCheckpoint(ctx context.Context, at string, e *tree.Ensem
 }
 
 // listTreeCheckpoints are the numbers of the checkpoints of trees in a folder, ascending. Those of networks it refuses.
-func listTreeCheckpoints(ctx context.Context, folder string) (all []int, err error) {
-	found, err := blob.Files{}.List(ctx, inBucket(folder))
+func listTreeCheckpoints(ctx context.Context, in *blob.Paths, folder string) (all []int, err error) {
+	found, err := in.List(ctx, inBucket(folder))
 	if err != nil {
 		return nil, err
 	}
@@ -251,8 +251,8 @@ func listTreeCheckpoints(ctx context.Context, folder string) (all []int, err err
 }
 
 // isTreeCheckpoint reports whether a path is a checkpoint of trees.
-func isTreeCheckpoint(ctx context.Context, at string) (bool, error) {
-	o, err := blob.Files{}.Open(ctx, inBucket(path.Join(at, growthFile)))
+func isTreeCheckpoint(ctx context.Context, in *blob.Paths, at string) (bool, error) {
+	o, err := in.Open(ctx, inBucket(path.Join(at, growthFile)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -263,15 +263,15 @@ func isTreeCheckpoint(ctx context.Context, at string) (bool, error) {
 }
 
 // noTrees refuses checkpoints of trees where those of a network are wanted.
-func noTrees(ctx context.Context, paths ...string) error {
+func noTrees(ctx context.Context, in *blob.Paths, paths ...string) error {
 	for _, at := range paths {
 		if at == "" {
 			continue
 		}
-		trees, err := isTreeCheckpoint(ctx, at)
+		trees, err := isTreeCheckpoint(ctx, in, at)
 		if err == nil && !trees {
 			var all []int
-			all, err = listTreeCheckpoints(ctx, at)
+			all, err = listTreeCheckpoints(ctx, in, at)
 			trees = len(all) > 0
 		}
 		switch {

@@ -57,7 +57,7 @@ func (p *plan) tryTrees(ctx context.Context, path string) error {
 		return err
 	}
 	o.Files = r.Files()
-	w, err := format.Create(ctx, codec, blob.Files{}, path, r.Matrices(), o)
+	w, err := format.Create(ctx, codec, p.paths, path, r.Matrices(), o)
 	if err == nil {
 		w.Abort(ctx)
 	}
@@ -73,7 +73,7 @@ func (p *plan) treesHere(ctx context.Context, e *tree.Ensemble, path string) (fo
 	}
 	r, err := p.treeReader(e)
 	if err == nil && p.force {
-		o.Over, err = blob.Files{}.State(ctx, path)
+		o.Over, err = p.paths.State(ctx, path)
 	}
 	return r, codec, o, err
 }

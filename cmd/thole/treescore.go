@@ -116,7 +116,7 @@ func (p *prediction) startFrom(e *env, m *storedModel, s *treeScorer, starts *da
 
 // treeOptions are the options of reading examples for the trees, and how they become rows.
 func (p *prediction) treeOptions(ctx context.Context, e *env, m *storedModel, g *scoring) (*gbdt.View, error) {
-	files, err := data.Files(p.job.data)
+	files, err := data.Files(ctx, e.paths, p.job.data)
 	if err != nil {
 		return nil, err
 	}

@@ -102,12 +102,12 @@ func (s *treeSeries) find(ctx context.Context) (c *treeCheckpoint, err error) {
 
 // named reads a checkpoint, or the last one of a folder, that the user names.
 func (s *treeSeries) named(ctx context.Context, from string) (*treeCheckpoint, error) {
-	single, err := isTreeCheckpoint(ctx, from)
+	single, err := isTreeCheckpoint(ctx, s.p.paths, from)
 	if err != nil {
 		return nil, err
 	}
 	if single {
-		c, err := readTreeCheckpoint(ctx, from)
+		c, err := readTreeCheckpoint(ctx, s.p.paths, from)
 		if err == nil {
 			err = s.fits(c)
 		}
@@ -116,7 +116,7 @@ func (s *treeSeries) named(ctx context.Context, from string) (*treeCheckpoint, e
 	c, err := s.latest(ctx, from)
 	if c == nil && err == nil {
 		err = fmt.Errorf("--resume %s: %w there", from, errNoTrees)
-		if m, wrong := openModel(ctx, from, "", nil); wrong == nil {
+		if m, wrong := openModel(ctx, s.p.paths, from, "", nil); wrong == nil {
 			m.Close()
 			err = fmt.Errorf("%w, but a model (--load %s adds trees to one)", err, from)
 		}
@@ -127,13 +127,13 @@ func (s *treeSeries) named(ctx context.Context, from string) (*treeCheckpoint, e
 // latest reads the last checkpoint of a folder, nil if there is none. In the place of one that is damaged it takes the one before, and says
 // so.
 func (s *treeSeries) latest(ctx context.Context, folder string) (*treeCheckpoint, error) {
-	all, err := listTreeCheckpoints(ctx, folder)
+	all, err := listTreeCheckpoints(ctx, s.p.paths, folder)
 	if err != nil {
 		return nil, err
 	}
 	var damaged []error
 	for _, n := range slices.Backward(all) {
-		c, err := readTreeCheckpoint(ctx, path.Join(folder, state.StepName(int64(n))))
+		c, err := readTreeCheckpoint(ctx, s.p.paths, path.Join(folder, state.StepName(int64(n))))
 		if ctx.Err() != nil {
 			return nil, err
 		}
@@ -184,7 +184,7 @@ const binsFact = "bins of features"
 
 // clear makes sure that no checkpoint comes after the one to go on from: a later attempt would take it for its own.
 func (s *treeSeries) clear(ctx context.Context) error {
-	all, err := listTreeCheckpoints(ctx, s.folder())
+	all, err := listTreeCheckpoints(ctx, s.p.paths, s.folder())
 	if err != nil || s.again() || s.from() == resumeAuto { // after it there are damaged ones at most
 		return err
 	}
@@ -196,7 +196,7 @@ func (s *treeSeries) clear(ctx context.Context) error {
 			return fmt.Errorf("%s: there is a checkpoint already (--resume %s goes on from the last one of %s, --force begins anew and removes "+
 				"it)", at, resumeAuto, s.folder())
 		default:
-			if err := (blob.Files{}).Remove(ctx, inBucket(at)); err != nil {
+			if err := s.p.paths.Remove(ctx, inBucket(at)); err != nil {
 				return err
 			}
 		}
@@ -214,7 +214,7 @@ func (s *treeSeries) try(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w, err := format.Create(ctx, codec, blob.Files{}, inBucket(path.Join(s.folder(), state.StepName(0))), r.Matrices(),
+	w, err := format.Create(ctx, codec, s.p.paths, inBucket(path.Join(s.folder(), state.StepName(0))), r.Matrices(),
 		format.Options{Files: r.Files()})
 	if err == nil {
 		w.Abort(ctx)
@@ -256,7 +256,7 @@ func (s *treeSeries) write(ctx context.Context, g *gbdt.Grown, losses []float64)
 	go func(done chan error) {
 		err := s.p.writeTreeCheckpoint(ctx, at, g.Model, of)
 		if err == nil {
-			err = prune(ctx, s.folder(), s.p.keepCheckpoints, of.Iterations)
+			err = prune(ctx, s.p.paths, s.folder(), s.p.keepCheckpoints, of.Iterations)
 		}
 		done <- err
 	}(s.writing)
@@ -279,14 +279,14 @@ func (s *treeSeries) wait() {
 }
 
 // prune removes checkpoints but for the last ones up to that of so many iterations.
-func prune(ctx context.Context, folder string, keep, upTo int) error {
-	all, err := listTreeCheckpoints(ctx, folder)
+func prune(ctx context.Context, in *blob.Paths, folder string, keep, upTo int) error {
+	all, err := listTreeCheckpoints(ctx, in, folder)
 	if err != nil {
 		return err
 	}
 	all = slices.DeleteFunc(all, func(n int) bool { return n > upTo })
 	for _, n := range all[:max(0, len(all)-keep)] {
-		if err := (blob.Files{}).Remove(ctx, inBucket(path.Join(folder, state.StepName(int64(n))))); err != nil {
+		if err := in.Remove(ctx, inBucket(path.Join(folder, state.StepName(int64(n))))); err != nil {
 			return err
 		}
 	}
@@ -301,7 +301,7 @@ func (s *treeSeries) end(ctx context.Context, failed error) {
 		s.folder() == "" || !s.begun || s.last == "" {
 		return
 	}
-	if all, err := listTreeCheckpoints(context.WithoutCancel(ctx), s.folder()); err == nil && len(all) > 0 {
+	if all, err := listTreeCheckpoints(context.WithoutCancel(ctx), s.p.paths, s.folder()); err == nil && len(all) > 0 {
 		n := all[len(all)-1]
 		s.say("%s has %s: the same command goes on from there", path.Join(s.folder(), state.StepName(int64(n))), number.Of(n, "tree"))
 	}

@@ -71,8 +71,8 @@ func (w *watcher) write(record any) {
 }
 
 // open begins to record a training by these tasks, of which it is known what they learn from, and to show it.
-func (w *watcher) open(p *plan, tasks []int) error {
-	w.record(p, tasks)
+func (w *watcher) open(ctx context.Context, p *plan, tasks []int) error {
+	w.record(ctx, p, tasks)
 	return w.begin(p)
 }
 

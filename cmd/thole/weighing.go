@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -236,15 +237,15 @@ func (p *plan) balance(n int, of func(float32) int) []float64 {
 }
 
 // readWeights reads the weights of the examples that the paths name beside them, nil if they name none.
-func readWeights(e *env, paths []string) ([]float32, error) {
+func readWeights(ctx context.Context, e *env, paths []string) ([]float32, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	files, err := data.Files(paths)
+	files, err := data.Files(ctx, e.paths, paths)
 	if err != nil {
 		return nil, err
 	}
-	return data.LoadWeights(files, e.in)
+	return data.LoadWeights(ctx, e.paths, files, e.in)
 }
 
 // thinning draws the negative examples that are trained on, as they are read, but those to be held out, which are as they come.

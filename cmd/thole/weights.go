@@ -54,7 +54,7 @@ func (k *weightListing) run(ctx context.Context, e *env, path string) error {
 	if k.top < 0 {
 		return usageError{fmt.Errorf("--top %d, want at least 1", k.top)}
 	}
-	m, err := openModel(ctx, path, k.from, k.set)
+	m, err := openModel(ctx, e.paths, path, k.from, k.set)
 	if err != nil {
 		return err
 	}

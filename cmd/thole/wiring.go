@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"thole.example/blob"
+	"thole.example/blob/s3"
 	"thole.example/budget"
 	"thole.example/format"
 	"thole.example/format/all"
@@ -20,6 +21,15 @@ import (
 
 // codecs is every storage format.
 func codecs() format.Set { return all.Codecs() }
+
+// stores is every store whose URLs may stand for paths.
+func stores() []blob.Store {
+	return []blob.Store{
+		{Scheme: "s3", Open: func(ctx context.Context, bucket string) (blob.Bucket, error) {
+			return s3.New(ctx, s3.Options{Bucket: bucket})
+		}},
+	}
+}
 
 // syncHelp says what --sync does.
 const syncHelp = "wait until models and checkpoints are on the disk before they count as saved"
@@ -51,7 +61,7 @@ type cluster struct {
 
 // embed starts n servers in this process, over memory, where they are called 0, 1, ..., or, if there is one, over the
 // network's loopback. They save where this process would.
-func embed(ctx context.Context, n int, over *tcp.Network, files blob.Files) (*cluster, error) {
+func embed(ctx context.Context, n int, over *tcp.Network, files *blob.Paths) (*cluster, error) {
 	c := &cluster{net: &mem.Network{}, stop: func() {}}
 	if over != nil {
 		c.net = over

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"thole.example/blob"
 )
 
 func workerCommand(e *env) *cobra.Command {
@@ -80,7 +82,7 @@ ends with exit code 75, or 130 by Ctrl-C, after --grace at the latest. Started a
 			return j.work(ctx, e, on, mine)
 		},
 	}
-	j.flags(c)
+	j.flags(e, c)
 	c.Flags().StringVar(&j.jobFile, "job-file", "", "file of settings, as thole train --job takes it")
 	c.Flags().StringSliceVar(&servers, "servers", nil, "addresses of the servers, in the same order for all workers; with --coordinate how "+
 		"many there are")
@@ -131,7 +133,7 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 			"waited for)", p.giveUp, p.algo)}
 	}
 	if p.forest != nil && tasks[0] == 0 && j.checkpoint != "" && j.store == "" { // else the launch has it
-		release, err := lock(j.checkpoint, "writes its checkpoints")
+		release, err := e.lock(ctx, j.checkpoint, "writes its checkpoints")
 		if err != nil {
 			return err
 		}
@@ -153,7 +155,9 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 		if err := p.look(ctx); err != nil {
 			return err
 		}
-		p.replaced = filepath.Join(j.store, j.there(j.model)) + stateEnding
+		if p.replaced = filepath.Join(j.store, j.there(j.model)) + stateEnding; blob.IsURL(j.model) {
+			p.replaced = inBucket(j.model) + stateEnding
+		}
 	}
 	if err := p.read(ctx, e); err != nil {
 		return err

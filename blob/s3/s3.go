@@ -1,0 +1,214 @@
+package s3
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/logging"
+
+	"thole.example/blob"
+)
+
+// Bucket is the objects of an S3 bucket below a prefix. It may be used by many goroutines, and by many processes at once.
+type Bucket struct {
+	opts   Options
+	client *s3.Client
+	http   *http.Transport
+	blocks chan struct{} // one token for each block that is read ahead
+}
+
+var (
+	_ blob.Bucket   = (*Bucket)(nil)
+	_ blob.Replacer = (*Bucket)(nil)
+	_ blob.Sweeper  = (*Bucket)(nil)
+	_ blob.Claimer  = (*Bucket)(nil)
+)
+
+// New is the bucket that the options name. It asks the bucket nothing yet: whether it is there is seen by the first request. ctx bounds
+// the search for a region where no other source names one.
+func New(ctx context.Context, o Options) (*Bucket, error) {
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	base := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { o.transport(t) })
+	load := []func(*config.LoadOptions) error{
+		config.WithHTTPClient(base), config.WithRetryer(func() aws.Retryer { return o.retryer() }),
+		config.WithLogger(logging.Nop{}), // errors say what is worth saying
+	}
+	if o.Region != "" {
+		load = append(load, config.WithRegion(o.Region))
+	}
+	if o.Profile != "" {
+		load = append(load, config.WithSharedConfigProfile(o.Profile))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, load...)
+	if err != nil {
+		return nil, fmt.Errorf("blob: s3://%s: the configuration of AWS: %w", o.Bucket, err)
+	}
+	b := &Bucket{opts: o, blocks: make(chan struct{}, max(o.Memory/blockSize, 1))}
+	if own, is := cfg.HTTPClient.(*awshttp.BuildableClient); is { // with the certificates of the environment, which loading added
+		b.http = own.GetTransport()
+		cfg.HTTPClient = &http.Client{
+			Transport:     b.http,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+	}
+	b.client = s3.NewFromConfig(cfg, func(c *s3.Options) {
+		if o.Endpoint != "" {
+			c.BaseEndpoint = aws.String(o.Endpoint)
+		}
+		c.UsePathStyle = o.PathStyle || c.BaseEndpoint != nil
+		if c.Region == "" {
+			c.Region = defaultRegion // stores other than AWS have none; AWS answers with the right one
+		}
+		c.DisableLogOutputChecksumValidationSkipped = true
+	})
+	return b, nil
+}
+
+// Open is New for a blob.Store: of what stands behind "s3://" up to the first slash, with settings of the environment.
+func Open(ctx context.Context, authority string) (blob.Bucket, error) {
+	o, err := ParseURL(Scheme + authority)
+	if err != nil {
+		return nil, err
+	}
+	return New(ctx, o)
+}
+
+// defaultRegion is the region of requests when nobody names one.
+const defaultRegion = "us-east-1"
+
+// Close closes connections that are idle. Objects and writers that are open may still be used.
+func (b *Bucket) Close() error {
+	if b.http != nil {
+		b.http.CloseIdleConnections()
+	}
+	return nil
+}
+
+// retryer repeats what the store refused for the moment: throttling, faults of its own, and connections that broke.
+func (o *Options) retryer() aws.Retryer {
+	return retry.NewStandard(func(r *retry.StandardOptions) {
+		r.MaxAttempts = o.Attempts
+		r.MaxBackoff = o.Backoff
+		r.RateLimiter = ratelimit.None // attempts bound it; a quota shared by all requests makes one fail for what others met
+		r.Retryables = append(r.Retryables, retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
+			if cut(err) { // also in the middle of an answer
+				return aws.TrueTernary
+			}
+			return aws.UnknownTernary
+		}))
+	})
+}
+
+// transport lets connections give up that do not move for a while, and buffers as much as large objects deserve.
+func (o *Options) transport(t *http.Transport) {
+	dialer := &net.Dialer{Timeout: min(o.Timeout, 10*time.Second), KeepAlive: 30 * time.Second}
+	t.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dialer.DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return &patient{c, o.Timeout}, nil
+	}
+	t.ResponseHeaderTimeout = o.Timeout
+	t.MaxIdleConnsPerHost = 64
+	t.ReadBufferSize, t.WriteBufferSize = 128<<10, 128<<10
+	t.DisableCompression = true
+}
+
+// patient is a connection on which each read and each write must move something within the time.
+type patient struct {
+	net.Conn
+	limit time.Duration
+}
+
+func (c *patient) Read(p []byte) (int, error) {
+	if err := c.SetReadDeadline(time.Now().Add(c.limit)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
+
+func (c *patient) Write(p []byte) (int, error) {
+	if err := c.SetWriteDeadline(time.Now().Add(c.limit)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}
+
+// key is where the object of a name lies; "" is the prefix of all, with its slash.
+func (b *Bucket) key(name string) string {
+	if b.opts.Prefix == "" {
+		return name
+	}
+	return b.opts.Prefix + "/" + name
+}
+
+// name is the name of the object at a key; "" if that has none, like the objects "folder/" that some tools make.
+func (b *Bucket) name(key string) string {
+	name := strings.TrimPrefix(key, b.key(""))
+	if checkName(name) != nil {
+		return ""
+	}
+	return name
+}
+
+// url is how errors call a name.
+func (b *Bucket) url(name string) string { return "s3://" + b.opts.Bucket + "/" + b.key(name) }
+
+// tmpMark begins the elements of names of what is not finished.
+const tmpMark = "_tmp."
+
+// temporary reports whether the name has an element of what is not finished: nobody but its owner looks there.
+func temporary(name string) bool {
+	return strings.HasPrefix(name, tmpMark) || strings.Contains(name, "/"+tmpMark)
+}
+
+// beside is a temporary name next to a name.
+func beside(name, what string) string {
+	dir, base := path.Split(name)
+	return dir + tmpMark + base + "." + what
+}
+
+// above are the trees that a name lies in, the outermost first, and the name itself at the end.
+func above(name string) (all []string) {
+	for i, c := range name {
+		if c == '/' {
+			all = append(all, name[:i])
+		}
+	}
+	return append(all, name)
+}
+
+// checkName refuses what is no name.
+func checkName(name string) error {
+	if !fs.ValidPath(name) || name == "." || strings.ContainsRune(name, 0) {
+		return fmt.Errorf("blob: %q: %w", name, blob.ErrName)
+	}
+	return nil
+}
+
+// checkMove refuses names outside, and moves into what would be moved or replaced on the way.
+func checkMove(from, to string) error {
+	if err := errors.Join(checkName(from), checkName(to)); err != nil {
+		return err
+	}
+	if strings.HasPrefix(from, to+"/") || strings.HasPrefix(to, from+"/") {
+		return fmt.Errorf("blob: publish %s as %s: one lies within the other", from, to)
+	}
+	return nil
+}
