@@ -7,17 +7,17 @@ import (
 	"thole.example/rpc"
 )
 
-// Orders is a task's ear for an order to move its job to other servers, which it makes between two attempts: it writes a checkpoint that
-// says so, tells that it is there ([Client.Moved]) and gives its attempt up; all tasks come back on the other servers. It belongs to its
-// client's goroutine.
+// Orders is a task's ear for orders. One to move its job to other servers it makes between two attempts: it writes a checkpoint that says
+// so, tells that it is there ([Client.Moved]) and gives its attempt up; all tasks come back on the other servers. One without servers is of
+// somebody who is about to end: the task writes a checkpoint, tells that it is there, and goes on. It belongs to its client's goroutine.
 type Orders struct {
 	c  *Client
 	xs []*exchange // one for each server; nil: it is to be asked anew
 }
 
-// Order is one to move.
+// Order is one to move, or to write a checkpoint.
 type Order struct {
-	Servers []string // addresses, in their order
+	Servers []string // addresses to move to, in their order; nil: only a checkpoint is wanted
 	of      int      // the server that was told
 }
 
@@ -45,8 +45,8 @@ func (o *Orders) Poll(ctx context.Context) (*Order, error) {
 		if err := l.read(x.resp, &a); err != nil {
 			return nil, err
 		}
-		if len(a.Servers) == 0 {
-			return nil, l.lie("an order to move to no servers")
+		if a.Checkpoint != (len(a.Servers) == 0) {
+			return nil, l.lie("an order to move to no servers, or to write a checkpoint and to move")
 		}
 		return &Order{a.Servers, i}, nil
 	}
@@ -66,7 +66,7 @@ func (c *Client) CommitMove(ctx context.Context, o *Order) error {
 	return err
 }
 
-// Moved says that the checkpoint is there from which the job goes on on the other servers.
+// Moved says that the checkpoint is there from which the job goes on on the other servers, or that which was wanted.
 func (c *Client) Moved(ctx context.Context, o *Order, checkpoint string) error {
 	_, err := c.moving(ctx, o, rpc.Moving{Step: rpc.MovingMoved, Checkpoint: checkpoint})
 	return err
@@ -97,8 +97,8 @@ func (c *Client) moving(ctx context.Context, o *Order, a rpc.Moving) (clock int,
 	return int(xs[o.of].resp.Clock), nil
 }
 
-// Move orders a job to other servers ([rpc.Move]), by one of those where it is, and answers when it has moved. If ctx ends before, the
-// order is withdrawn, unless it is too late for that.
+// Move orders a job to other servers, or a checkpoint of it ([rpc.Move]), by one of those where it is, and answers when it has moved, or
+// the checkpoint is there. If ctx ends before, the order is withdrawn, unless it is too late for that.
 func Move(ctx context.Context, network rpc.Network, addr string, a rpc.Move) (*rpc.Moved, error) {
 	out := &rpc.Moved{}
 	if err := askOne(ctx, network, addr, rpc.OpMove, a, out); err != nil {

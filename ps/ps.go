@@ -227,7 +227,11 @@ func (c *Client) Now() int { return c.clock }
 const quitTime = time.Second
 
 // Close ends the connections; calls under way end with an error. A task that closes before Leave fails its job.
-func (c *Client) Close() error { return c.close(nil) }
+func (c *Client) Close() error { return c.close(&rpc.Quit{}) }
+
+// Part is Close without a word to the servers, as if the process had been killed: they keep the task's place for Options.Grace, for one
+// that goes on there (Options.Replace).
+func (c *Client) Part() error { return c.close(nil) }
 
 // GiveUp is Close by a task that is going to begin another attempt: the others are told why.
 func (c *Client) GiveUp(why error) error { return c.close(told(why, false)) }
@@ -240,7 +244,7 @@ func told(why error, final bool) *rpc.Quit {
 	return &rpc.Quit{Reason: strings.ToValidUTF8(text[:min(len(text), rpc.ReasonLimit)], ""), Final: final}
 }
 
-// close ends the connections; why is what the servers are told, nil if there is nothing to tell.
+// close ends the connections; why is what the servers are told, nil if they are told nothing.
 func (c *Client) close(why *rpc.Quit) error {
 	c.mu.Lock()
 	joined := c.joined && !c.closed
@@ -255,7 +259,7 @@ func (c *Client) close(why *rpc.Quit) error {
 		}
 	}
 	c.mu.Unlock()
-	if joined && (c.o.Retry > 0 || why != nil) { // or the servers would wait for it, or not know why
+	if joined && why != nil && (c.o.Retry > 0 || *why != (rpc.Quit{})) { // or the servers would wait for it, or not know why
 		c.quit(conns, why)
 	}
 	var first error
@@ -274,7 +278,7 @@ func (c *Client) quit(conns []rpc.Conn, why *rpc.Quit) {
 	var calls []*rpc.Call
 	for _, conn := range conns {
 		q := &rpc.Request{Op: rpc.OpQuit}
-		if why != nil {
+		if *why != (rpc.Quit{}) {
 			q, _ = control(rpc.OpQuit, why) // a text always can be JSON
 		}
 		calls = append(calls, conn.Start(ctx, q))

@@ -7,6 +7,8 @@ type Move struct {
 	Job string `json:"job"`
 	// Servers are the addresses of those that the job is to move to, in their order; none: it is only asked how far an order is.
 	Servers []string `json:"servers,omitempty"`
+	// Checkpoint asks for a checkpoint, and that the job stays: whoever asks is about to end.
+	Checkpoint bool `json:"checkpoint,omitempty"`
 	// Gone says that the job has left this server: attempts up to this one end here. 0: nothing is said.
 	Gone int `json:"gone,omitempty"`
 }
@@ -17,16 +19,17 @@ const (
 	MoveAddress = 1 << 12 // bytes of an address
 )
 
-// Moved answers OpMove: an order when the job goes on from a checkpoint on the servers, and a question at once.
+// Moved answers OpMove: an order when the checkpoint is there from which the job goes on, and a question at once.
 type Moved struct {
-	Checkpoint string      `json:"checkpoint,omitempty"` // path within the servers' bucket
-	Attempt    int         `json:"attempt,omitempty"`    // that begins there; to a question, the one that runs
+	Checkpoint string      `json:"checkpoint,omitempty"` // path within the servers' bucket; "": no step was made that could be lost
+	Attempt    int         `json:"attempt,omitempty"`    // that begins there; of a job that stays, the one that runs
 	Moving     *ssp.Moving `json:"moving,omitempty"`     // to a question: the order under way, nil if there is none
 }
 
 // Order answers OpAwait.
 type Order struct {
-	Servers []string `json:"servers"`
+	Servers    []string `json:"servers,omitempty"`    // to move to
+	Checkpoint bool     `json:"checkpoint,omitempty"` // is wanted, and the job stays
 }
 
 // Moving is the argument of OpMoving.

@@ -23,6 +23,7 @@ func (s *Server) ended(j *job) {
 		s.launches[j.name] = j.launch
 	}
 	if j.core.Done() {
+		j.done.Store(true)
 		s.pasts = append(s.pasts[max(0, len(s.pasts)-pastsLimit+1):], past{j.name, j.core.Plan()})
 	}
 	if j.core.Attempt() > 0 {

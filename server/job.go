@@ -37,6 +37,7 @@ type job struct {
 	cancel context.CancelCauseFunc
 	loads  sync.WaitGroup // that run
 	gone   chan struct{}  // closed when the job has ended and given everything back
+	done   atomic.Bool    // it has ended, and come to its end
 	log    *jobLog        // nil: what it does is not logged
 
 	// What follows is the mailbox's.
@@ -50,7 +51,7 @@ type job struct {
 	timer   *time.Timer
 	ended   bool
 	updates int      // that run
-	movedTo string   // path of the checkpoint from which the job goes on, on other servers
+	movedTo string   // path of the checkpoint from which the job goes on, on other servers or after somebody has ended
 	moments []func() // to be done when the core's state is what the partitions were told, and no update runs
 }
 
@@ -283,7 +284,7 @@ func (j *job) effect(e ssp.Effect) {
 		j.answerJSON(e.Req, j.membership(e))
 	case ssp.Ordered[*request]:
 		e.Req.end(false)
-		j.answerJSON(e.Req, rpc.Order{Servers: e.To})
+		j.answerJSON(e.Req, rpc.Order{Servers: e.To, Checkpoint: e.To == nil})
 	case ssp.Later[*request]:
 		j.comeLater(e)
 	case ssp.Ended[*request]:

@@ -129,6 +129,8 @@ func (s *Server) enter(a *rpc.Join, log *jobLog) (*job, error) {
 	switch {
 	case j != nil:
 		return j, nil
+	case s.leaving:
+		return nil, fmt.Errorf("job %q: the server is about to end, and takes no new jobs: %w", a.Job, rpc.ErrStandby)
 	case a.Epoch > 0 && !a.First:
 		return nil, fmt.Errorf("job %q: %w: nobody has joined it, or it ended: if the server was started anew, what it held is lost",
 			a.Job, rpc.ErrNotFound)

@@ -372,7 +372,7 @@ func (s *Server) withLog(at *seat, x *rpc.Exchange, a *rpc.Join) bool {
 		return false
 	}
 	s.mu.Lock()
-	if s.jobs[a.Job] != nil {
+	if s.jobs[a.Job] != nil || s.leaving {
 		s.mu.Unlock()
 		return false
 	}

@@ -12,7 +12,7 @@ import (
 	"thole.example/ssp"
 )
 
-// order tells a job to move to other servers, or how far it is with that. Who asks is none of its tasks.
+// order tells a job to move to other servers or to write a checkpoint, or how far it is with that. Who asks is none of its tasks.
 func (s *Server) order(x *rpc.Exchange) {
 	var a rpc.Move
 	err := json.Unmarshal(x.Arg, &a)
@@ -31,6 +31,10 @@ func (s *Server) order(x *rpc.Exchange) {
 		return
 	}
 	q := &request{x: x}
+	if a.Checkpoint {
+		j.keep(q)
+		return
+	}
 	if a.Servers == nil {
 		j.submit(deed(func() {
 			if at := j.core.Attempt(); at > 0 && at <= a.Gone {
@@ -46,8 +50,19 @@ func (s *Server) order(x *rpc.Exchange) {
 	j.post(ssp.Move[*request]{Req: q, To: a.Servers}, q)
 }
 
+// keep asks the job for a checkpoint.
+func (j *job) keep(q *request) {
+	q.ready = func(ssp.Answer[*request]) {
+		j.answerJSON(q, rpc.Moved{Checkpoint: j.movedTo, Attempt: j.core.Attempt()})
+	}
+	j.post(ssp.Keep[*request]{Req: q}, q)
+}
+
 // checkMove tells what is wrong with an order whatever the job.
 func checkMove(a *rpc.Move) error {
+	if a.Checkpoint && len(a.Servers) > 0 {
+		return fmt.Errorf("a checkpoint and %d servers, want one of both", len(a.Servers))
+	}
 	if len(a.Servers) > rpc.MoveServers {
 		return fmt.Errorf("%d servers, want at most %d", len(a.Servers), rpc.MoveServers)
 	}

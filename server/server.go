@@ -92,6 +92,7 @@ type Server struct {
 	folders  map[string]folderClaim // folders that jobs write checkpoints to
 	targets  map[string]target      // paths that jobs have rehearsed a save to
 	lastLog  int                    // number of the last log
+	leaving  bool                   // it takes no new jobs
 	copies   copies
 }
 

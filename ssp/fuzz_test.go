@@ -78,7 +78,9 @@ func (d *dice) event() ssp.Event {
 
 // moving is what has to do with orders to move.
 func (d *dice) moving(conn int64) ssp.Event {
-	switch d.pick(8) {
+	switch d.pick(10) {
+	case 8, 9:
+		return ssp.Keep[int]{Req: d.req()}
 	case 0, 1:
 		return ssp.Await[int]{Req: d.req(), Conn: conn}
 	case 2, 3:

@@ -28,6 +28,7 @@ type Job[D any, R comparable] struct {
 	late     []late[R]        // Joins that wait for the next attempt
 	awaiting []awaiting[D, R] // and for an order to move the job
 	order    *order[D, R]     // nil: there is none
+	kept     int              // clock of the last checkpoint that was ordered (Keep)
 	refusals int              // joins that were refused
 	reason   error            // of the last one
 	failed   error
@@ -84,6 +85,8 @@ func (j *Job[D, R]) Step(now time.Duration, e Event) []Effect {
 		j.awaitOrder(&e)
 	case Move[R]:
 		j.move(&e)
+	case Keep[R]:
+		j.keep(&e)
 	case Quiesce[R]:
 		j.quiesce(&e)
 	case Commit[R]:

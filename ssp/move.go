@@ -11,6 +11,7 @@ import (
 //
 //	Await     a task waits for an order                   answered by Ordered when there is one
 //	Move      somebody orders                             answered when the job has moved, refused when nothing comes of it
+//	Keep      somebody wants a checkpoint                 answered when there is one, refused when there will be none
 //	Quiesce   the task has all others quiesce             answered with the clock at which they do
 //	Commit    from now on nobody can withdraw             refused if somebody has
 //	Moved     the checkpoint is there, or will not be     the order is over
@@ -20,6 +21,8 @@ import (
 //	the task goes away            the order is void                         the job fails: only the checkpoints tell whether it has moved
 //	another task goes away        void, if a clock was chosen to quiesce at  nothing
 //	the job fails                 the order is void                         the order is void
+//
+// An order for a checkpoint alone (Keep) is never committed: the job stays, and goes on.
 
 // Await says that a task can move the job, and waits for an order.
 type Await[R any] struct {
@@ -54,7 +57,7 @@ type Moved[R any] struct {
 	Err  error
 }
 
-// Ordered answers Await.
+// Ordered answers Await. Without servers to move to a checkpoint is wanted.
 type Ordered[R any] struct {
 	Req R
 	To  []string
@@ -75,13 +78,13 @@ type awaiting[D any, R comparable] struct {
 
 // order is one under way.
 type order[D any, R comparable] struct {
-	req       R
-	to        []string
-	by        *member[D, R] // who moves the job
+	reqs      []R           // that it answers: of a move the first is that which ordered it, all others are for a checkpoint
+	to        []string      // nil: only a checkpoint is wanted
+	by        *member[D, R] // who moves the job, or writes the checkpoint
 	at        int           // own clock at which the others quiesce; 0: they do not
 	held      []pull[D, R]  // what those are not answered
 	committed bool
-	done      bool // req is answered
+	done      bool // reqs are answered
 }
 
 func (j *Job[D, R]) awaitOrder(e *Await[R]) {
@@ -102,25 +105,39 @@ func (j *Job[D, R]) move(e *Move[R]) {
 	case j.failed != nil:
 		j.refuse(e.Req, j.failed)
 	case j.order != nil:
-		j.refuse(e.Req, fmt.Errorf("job %q is about to move to %s: %w", j.name, strings.Join(j.order.to, ", "), Refused))
+		j.refuse(e.Req, fmt.Errorf("job %q is about to %s: %w", j.name, j.order, Refused))
 	case len(e.To) == 0:
 		j.refuse(e.Req, fmt.Errorf("job %q is to move to no servers: %w", j.name, Malformed))
 	case len(j.awaiting) == 0:
 		j.refuse(e.Req, fmt.Errorf("job %q cannot move: none of its tasks writes checkpoints, or it has just begun, or it is at its end: %w",
 			j.name, NotFound))
 	default:
-		h := j.awaiting[0]
-		j.awaiting = slices.Delete(j.awaiting, 0, 1)
-		j.order = &order[D, R]{req: e.Req, to: slices.Clone(e.To), by: h.of}
-		j.do(Say{fmt.Sprintf("job %q: task %d at %s moves it to %s", j.name, h.of.task, h.of.name, strings.Join(e.To, ", "))})
-		j.do(Ordered[R]{h.req, slices.Clone(e.To)})
+		j.give(e.Req, e.To, "moves it to "+strings.Join(e.To, ", "))
 	}
 }
 
-// mover is the member that a request of the one who moves the job comes from; nil if it is refused.
-func (j *Job[D, R]) mover(conn int64, req R) *member[D, R] {
+// give gives the task that waits for it an order.
+func (j *Job[D, R]) give(req R, to []string, does string) {
+	h := j.awaiting[0]
+	j.awaiting = slices.Delete(j.awaiting, 0, 1)
+	j.order = &order[D, R]{reqs: []R{req}, to: slices.Clone(to), by: h.of}
+	j.do(Say{fmt.Sprintf("job %q: task %d at %s %s", j.name, h.of.task, h.of.name, does)})
+	j.do(Ordered[R]{h.req, slices.Clone(to)})
+}
+
+// String is what the job is about to do.
+func (o *order[D, R]) String() string {
+	if o.to == nil {
+		return "write a checkpoint"
+	}
+	return "move to " + strings.Join(o.to, ", ")
+}
+
+// mover is the member that a request of the one who moves the job comes from, or of one who was asked for a checkpoint, unless it moves;
+// nil if it is refused.
+func (j *Job[D, R]) mover(conn int64, req R, moves bool) *member[D, R] {
 	m := j.worker(conn, req)
-	if m != nil && (j.order == nil || j.order.by != m || j.order.done) {
+	if m != nil && (j.order == nil || j.order.by != m || j.order.done || moves && j.order.to == nil) {
 		j.refuse(req, fmt.Errorf("there is no order to move job %q, for task %d: %w", j.name, m.task, NotFound))
 		return nil
 	}
@@ -128,7 +145,7 @@ func (j *Job[D, R]) mover(conn int64, req R) *member[D, R] {
 }
 
 func (j *Job[D, R]) quiesce(e *Quiesce[R]) {
-	m := j.mover(e.Conn, e.Req)
+	m := j.mover(e.Conn, e.Req, true)
 	if m == nil {
 		return
 	}
@@ -150,22 +167,28 @@ func (j *Job[D, R]) quiesce(e *Quiesce[R]) {
 }
 
 func (j *Job[D, R]) commit(e *Commit[R]) {
-	if j.mover(e.Conn, e.Req) != nil {
+	if j.mover(e.Conn, e.Req, true) != nil {
 		j.order.committed = true
 		j.answer(e.Req, false)
 	}
 }
 
 func (j *Job[D, R]) moved(e *Moved[R]) {
-	if j.mover(e.Conn, e.Req) == nil {
+	m := j.mover(e.Conn, e.Req, false)
+	if m == nil {
 		return
 	}
 	if j.answer(e.Req, false); e.Err != nil {
 		j.void(e.Err)
 		return
 	}
-	j.order.done = true
-	j.do(Answer[R]{Req: j.order.req, Clock: j.order.at})
+	o := j.order
+	for _, req := range o.reqs {
+		j.do(Answer[R]{Req: req, Clock: o.at})
+	}
+	if o.done = true; o.to == nil {
+		j.order, j.kept = nil, j.ClockOf(m.task, 0)
+	}
 }
 
 // quiesced reports whether nothing of a member is answered any more.
@@ -179,8 +202,10 @@ func (j *Job[D, R]) void(why error) {
 	if j.order = nil; o == nil {
 		return
 	}
-	if !o.done {
-		j.refuse(o.req, fmt.Errorf("job %q does not move to %s: %w", j.name, strings.Join(o.to, ", "), why))
+	for _, req := range o.reqs {
+		if !o.done {
+			j.refuse(req, fmt.Errorf("job %q does not %s: %w", j.name, o, why))
+		}
 	}
 	if j.failed != nil { // they are refused with all others
 		j.pulls = append(j.pulls, o.held...)
@@ -191,10 +216,19 @@ func (j *Job[D, R]) void(why error) {
 	}
 }
 
-// withdraw is void by the one who ordered, if it is not too late.
+// withdraw ends what somebody gave up who ordered, if it is not too late. A checkpoint is written all the same: others may want it, too.
 func (j *Job[D, R]) withdraw(req R) {
-	if o := j.order; o != nil && o.req == req && !o.committed {
+	o := j.order
+	if o == nil || o.done {
+		return
+	}
+	i := slices.Index(o.reqs, req)
+	switch moves := i == 0 && o.to != nil; {
+	case moves && !o.committed:
 		j.void(fmt.Errorf("the order was withdrawn: %w", Aborted))
+	case i >= 0 && !moves:
+		o.reqs = slices.Delete(o.reqs, i, i+1)
+		j.refuse(req, fmt.Errorf("the caller gave up: %w", Aborted))
 	}
 }
 
@@ -227,7 +261,7 @@ func (j *Job[D, R]) left() {
 
 // Moving is how far an order is.
 type Moving struct {
-	To        []string `json:"to"`
+	To        []string `json:"to"`                  // null: a checkpoint is to be written, and the job stays
 	Task      int      `json:"task"`                // that moves the job
 	At        int      `json:"at,omitempty"`        // own clock at which the others quiesce; 0: they do not
 	Quiesced  int      `json:"quiesced,omitempty"`  // of them
@@ -251,6 +285,9 @@ func (j *Job[D, R]) Moving() *Moving {
 
 // String is a sentence for people.
 func (m *Moving) String() string {
+	if m.To == nil {
+		return fmt.Sprintf("is to write a checkpoint, by task %d", m.Task)
+	}
 	text := fmt.Sprintf("moves to %s, by task %d", strings.Join(m.To, ", "), m.Task)
 	if m.At > 0 {
 		text += fmt.Sprintf("; the others quiesce at clock %d, so far %d", m.At, m.Quiesced)

@@ -120,6 +120,8 @@ func (s *script) event(verb string, words []string) ssp.Event {
 		return ssp.Await[string]{Req: req, Conn: conn}
 	case "move":
 		return ssp.Move[string]{Req: req, To: slices.DeleteFunc(strings.Split(set["to"], ","), func(s string) bool { return s == "" })}
+	case "keep":
+		return ssp.Keep[string]{Req: req}
 	case "quiesce":
 		return ssp.Quiesce[string]{Req: req, Conn: conn, From: s.number(set["from"]), To: s.number(set["to"])}
 	case "commit":
@@ -332,6 +334,9 @@ func (s *script) effect(e ssp.Effect) string {
 	case ssp.Anew[string]:
 		return fmt.Sprintf("hand back %s for a new job", e.Req)
 	case ssp.Ordered[string]:
+		if e.To == nil {
+			return fmt.Sprintf("answer %s: write a checkpoint", e.Req)
+		}
 		return fmt.Sprintf("answer %s: move to %s", e.Req, strings.Join(e.To, ", "))
 	case ssp.Roster[string]:
 		return fmt.Sprintf("answer %s: %d joined, missing %v, %d refused: %v%s", e.Req, e.Joined, e.Missing, e.Refusals, e.Reason, waiting(e.Waiting))

@@ -110,7 +110,7 @@ func (d *demo) job() *job {
 	return &job{paths: d.paths,
 		algo: "lr", model: d.path("model-angel"), to: "angel", data: []string{d.path("train.dummy")}, format: "dummy", base: "auto",
 		dim: d.truth.Dim(), l2: 1e-6, epochs: 10, seed: d.seed, tasks: 2, name: "demo", force: true,
-		lasting: lasting{keepCheckpoints: usualKept},
+		lasting: lasting{keepCheckpoints: usualKept, parting: parting{grace: defaultGrace}},
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // unsaved are the flags that a saved job does not have: where it was saved, and what others say that are.
 var unsaved = []string{"model", "graph", "log", "runs", "note", "force", "l1", "l2", "validate", "resume", "checkpoint", "checkpoint-every",
-	"keep", "load-state", "cv", "json", "memory", "scratch", "sync"}
+	"keep", "grace", "load-state", "cv", "json", "memory", "scratch", "sync"}
 
 // entry is a key with its value. entries are an object whose keys have an order.
 type entry struct {

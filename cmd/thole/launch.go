@@ -76,7 +76,8 @@ func launchFlags(e *env, l *launch) *cobra.Command {
 		Long: `Trains as thole train does, with the same flags and to the same bits, by processes of their own: --servers times thole server, and
 --workers times thole worker, which share the tasks. A process that is killed is started again, after a pause that grows; one that
 fails by itself ends the launch, with what it said last. What worker 0 prints is printed here. The folder of the launch has a log for
-each process. Ctrl-C ends all of them, a second one at once; they also end when this process is killed. With --detach it
+each process. Ctrl-C ends all of them, with a checkpoint if there is --checkpoint, a second one at once; they also end when this process is
+killed. Asked to end by SIGTERM, with --checkpoint, it does the same, with exit code 75. With --detach it
 goes on in the background. While it runs thole launch scale gives it other numbers of servers and workers.
 
 With --server-log each server keeps a log of its changes there, and is where it died when it is started again: nobody goes back to a

@@ -82,7 +82,10 @@ func TestLaunchInterrupted(t *testing.T) {
 			p.Wait()
 			gone(t, r)
 			want, state := exitInterrupted, local.Interrupted
-			if sig == syscall.SIGKILL {
+			switch sig {
+			case syscall.SIGTERM:
+				want = exitTemporary
+			case syscall.SIGKILL:
 				want, state = -1, local.Dead
 			}
 			if code := p.ProcessState.ExitCode(); code != want {

@@ -150,7 +150,7 @@ func (l *launch) onCluster(ctx context.Context, e *env, c *kubernetes.Cluster, k
 	if err := c.Free(ctx, k); err != nil {
 		return err
 	}
-	hurry, over := twice()
+	_, hurry, over := twice()
 	defer over()
 	if err := c.Apply(ctx, k); err != nil {
 		l.removed(ctx, c, k, hurry, say)

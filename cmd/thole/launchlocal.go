@@ -140,26 +140,38 @@ func (l *launch) supervise(ctx context.Context, e *env, p *plan, dir string, ask
 		return err
 	}
 	s.Carry = c.scale
-	kill, over := twice()
+	if l.checkpoint != "" && p.forest == nil { // the first worker ends with one
+		s.Grace = l.grace
+	}
+	first, second, over := twice()
 	defer over()
-	return launchError(s.Run(ctx, kill))
+	err = s.Run(ctx, second)
+	if errors.Is(err, local.ErrInterrupted) && l.checkpoint != "" && len(first) > 0 && <-first != os.Interrupt {
+		return exitStatus{unfinished{errors.New("ended as it was asked to")}, exitTemporary}
+	}
+	return launchError(err)
 }
 
-// twice is closed when this process is asked to end for the second time, until over is called: the first time ends its context.
-func twice() (asked <-chan struct{}, over func()) {
-	signals, done, second := make(chan os.Signal, 2), make(chan struct{}), make(chan struct{})
+// twice gets the signal that asks this process to end, which ends its context, and is closed when it is asked for the second time, until
+// over is called.
+func twice() (first <-chan os.Signal, second <-chan struct{}, over func()) {
+	signals, one, done, two := make(chan os.Signal, 2), make(chan os.Signal, 1), make(chan struct{}), make(chan struct{})
 	signal.Notify(signals, fatal()...)
 	go func() {
 		for range 2 {
 			select {
-			case <-signals:
+			case s := <-signals:
+				select {
+				case one <- s:
+				default:
+				}
 			case <-done:
 				return
 			}
 		}
-		close(second)
+		close(two)
 	}()
-	return second, func() { signal.Stop(signals); close(done) }
+	return one, two, func() { signal.Stop(signals); close(done) }
 }
 
 // launchError gives an error of a launch the status of the process that is to blame.

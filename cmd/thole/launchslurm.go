@@ -114,7 +114,7 @@ func launchOnSlurm(ctx context.Context, e *env, l *launch) error {
 		_, err := fmt.Fprintln(e.out, dir)
 		return err
 	}
-	kill, over := twice()
+	_, kill, over := twice()
 	defer over()
 	return (&slurmFollower{s: &s, r: r, dir: dir, e: e}).follow(ctx, kill)
 }

@@ -130,7 +130,7 @@ func Main(args []string, std *env) int {
 	switch {
 	case err == nil:
 		return 0
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && !errors.As(err, new(unfinished)):
 		fmt.Fprintln(e.err, "thole: interrupted; nothing that was not complete was kept")
 		return exitInterrupted
 	case errors.Is(err, errEnough):
@@ -194,7 +194,7 @@ func rootCommand(e *env) *cobra.Command {
 converts, explains and scores them. Begin with "thole demo", or with "thole inspect" and any model file.
 
 Where a model or a file is read, "-" is standard input; where one is written, it is standard output. Exit codes: 0 done,
-1 not done, 2 wrong command line, 3 diff could not compare, 75 not done, and may be later (a server was lost), 130 interrupted.`,
+1 not done, 2 wrong command line, 3 diff could not compare, 75 not done, and may be later: started again it goes on, 130 interrupted.`,
 		Example: `  thole demo
   thole data clicks --rows 20000 --out train.libsvm
   thole inspect out/lr

@@ -34,6 +34,7 @@ type lasting struct {
 	everyText             string
 	every                 every
 	keepCheckpoints       int
+	parting
 
 	replaced string // where a training in this process makes room for its state when it saves; "": nowhere
 }
@@ -62,6 +63,7 @@ func (l *lasting) flags(c *cobra.Command) {
 	f.StringVar(&l.everyText, "checkpoint-every", "", "time, number of steps (of trees: trees) or epochs from one checkpoint to the next, "+
 		"like 5m, 1000 or epoch (default: 5m); there is one at the end, too")
 	f.IntVar(&l.keepCheckpoints, "keep", usualKept, "how many of the checkpoints to keep")
+	l.parting.flags(f)
 	f.StringVar(&l.resume, "resume", "", "go on from the last checkpoint of --checkpoint if there is one (auto), begin anew (never, with "+
 		"--force where there are some), or PATH: go on from that checkpoint, or the last one of that folder, unless --checkpoint has later "+
 		"ones of this training; the settings are those of the training that wrote it, and --epochs counts those before (default: auto)")
@@ -108,6 +110,9 @@ func (j *job) checkLasting() (err error) {
 	}
 	if j.resume == resumeAuto {
 		j.resume = ""
+	}
+	if err := j.parting.check(j.checkpoint); err != nil {
+		return err
 	}
 	if j.every, err = parseEvery(j.everyText); err != nil {
 		return fmt.Errorf("--checkpoint-every %w", err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,10 @@ its role. While another process has the role it waits, and takes over when that 
 last checkpoints then. It answers nothing while it does not hold the role, and ends, with exit code 75, when another has taken it.
 
 With --log, --coordinate and --replicas 2 the process that waits copies the log of the one that has the role, which acknowledges nothing
-that the other has not: it takes over where that one was, and nobody goes back.`,
+that the other has not: it takes over where that one was, and nobody goes back.
+
+Asked to end (SIGTERM, Ctrl-C) it takes no new jobs, and those that write checkpoints write one, for which it waits --grace at most; then it
+ends, with exit code 75 if jobs were running. With --log it waits for nothing.`,
 		Example: "  thole server --listen 127.0.0.1:7001 --store /data/models\n  thole server --listen unix:/run/thole.sock\n" +
 			"  thole server --listen 127.0.0.1:7001 --store /data/models --log /data/log\n" +
 			"  thole server --config server.yaml\n" +
@@ -71,11 +75,11 @@ that the other has not: it takes over where that one was, and nobody goes back.`
 			if o.logBase, err = logBase(base, o.logs); err != nil {
 				return err
 			}
-			ctx := c.Context()
+			ctx := context.WithoutCancel(c.Context())
 			if tied {
 				ctx = untilEnd(ctx, e.in)
 			}
-			return serve(ctx, e, &o, log)
+			return serve(ctx, c.Context(), e, &o, log)
 		},
 	}
 	c.Flags().StringVar(&o.listen, "listen", "127.0.0.1:7001", "address: host:port, port 0 for a free one, or unix:/path")
@@ -98,6 +102,8 @@ that the other has not: it takes over where that one was, and nobody goes back.`
 	o.watch.flags(c.Flags())
 	o.claiming.flags(c.Flags())
 	o.replication.flags(c.Flags())
+	c.Flags().DurationVar(&o.grace, "grace", defaultGrace, "how long a server that is asked to end (SIGTERM, Ctrl-C) waits for the "+
+		"checkpoints of its jobs; asked once more it ends at once")
 	c.Flags().BoolVar(&quiet, "quiet", false, "print warnings only")
 	c.Flags().StringVar(&file, configFlag, "", "file of settings, YAML or JSON: its keys are names of these flags, which come before it, as "+
 		"do their variables")
@@ -133,6 +139,7 @@ type serverOptions struct {
 	watch            watch
 	claiming         claiming
 	replication      replication
+	grace            time.Duration
 }
 
 // folder checks that a flag names a folder.
@@ -197,7 +204,13 @@ func openLogs(s *server.Server, o *serverOptions) (logs *server.LogDir, end func
 	return logs, func() { _ = logs.Close() }, nil // the process ends
 }
 
-func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) error {
+// serve serves until asked ends, and what is to be done then, or ctx does.
+func serve(ctx, asked context.Context, e *env, o *serverOptions, log *slog.Logger) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	if o.grace < 0 {
+		return usageError{fmt.Errorf("--grace %v, want a time like 25s, or 0s to wait for nothing", o.grace)}
+	}
 	if err := o.watch.check(&o.guard); err != nil {
 		return err
 	}
@@ -233,6 +246,8 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 		return err
 	}
 	go s.Relieve(ctx)
+	seen := &admin.Admin{Server: s, Ledger: o.ledger}
+	left := o.drain(ctx, asked, s, func() { seen.Stop() }, end, log)
 	if role != nil {
 		s.Role = role
 	}
@@ -261,17 +276,20 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 		return err
 	}
 	o.guard.warn(l.Addr(), log)
-	end, err := o.watch.serve(ctx, &admin.Admin{Server: s, Is: is, Listener: l, Ledger: o.ledger, Tokens: n.Tokens}, n.ServerTLS, log)
+	seen.Is, seen.Listener, seen.Tokens = is, l, n.Tokens
+	unseen, err := o.watch.serve(ctx, seen, n.ServerTLS, log)
 	if err != nil {
 		l.Close()
 		return err
 	}
-	defer end()
+	defer unseen()
 	if o.ledger != nil {
 		go boundHeap(ctx, o.ledger.Total())
 	}
 	fmt.Fprintf(e.out, "listening at %s\n", o.claiming.reached(l.Addr(), net.InterfaceAddrs))
 	err = role.stay(ctx, e.out, l.Addr(), line, log)
+	end()
+	err = cmp.Or(err, left())
 	log.Info("server stops")
 	l.Close()
 	endSaves(s)

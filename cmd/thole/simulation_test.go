@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,10 +46,11 @@ type sim struct {
 }
 
 // simCount is what happened.
-type simCount struct{ kills, blocks, attempts, replaced, checkpoints, torn, failed, stayed, behind, moved, replayed int }
+type simCount struct{ kills, asked, blocks, attempts, replaced, checkpoints, torn, failed, stayed, behind, moved, replayed int }
 
 func (c *simCount) add(o simCount) {
 	c.kills += o.kills
+	c.asked += o.asked
 	c.blocks += o.blocks
 	c.attempts += o.attempts
 	c.replaced += o.replaced
@@ -63,6 +65,7 @@ func (c *simCount) add(o simCount) {
 
 // simServing is a server process.
 type simServing struct {
+	*server.Server
 	disk *simDisk
 	l    rpc.Listener
 	stop context.CancelFunc
@@ -71,6 +74,9 @@ type simServing struct {
 // simWorking is a worker process.
 type simWorking struct {
 	way    *simWay
+	asked  *farewell
+	left   bool          // it has ended as it was asked to, with work that is left
+	gone   chan struct{} // closed when it has ended
 	cancel context.CancelCauseFunc
 	killed bool // nobody looks at what comes of it
 	ended  bool
@@ -133,33 +139,54 @@ func (s *sim) startServer(i int) {
 	var ctx context.Context
 	ctx, v.stop = context.WithCancel(context.Background())
 	known := &simServer{name: name}
-	serving := &server.Server{Funcs: funcs, Codecs: codecs(), Bucket: v.disk, Log: slog.New(simLog{slog.DiscardHandler, s, known})}
+	v.Server = &server.Server{Funcs: funcs, Codecs: codecs(), Bucket: v.disk, Log: slog.New(simLog{slog.DiscardHandler, s, known})}
 	if s.logs != nil {
-		serving.Logs, serving.LogBase = s.logs[i].Start(), s.drawn.logBase
-		if err := serving.Recover(ctx); err != nil {
+		v.Server.Logs, v.Server.LogBase = s.logs[i].Start(), s.drawn.logBase
+		if err := v.Server.Recover(ctx); err != nil {
 			s.t.Error(err)
 		}
 	}
 	s.net.mu.Lock()
 	s.net.servers[name] = known
 	s.net.mu.Unlock()
-	if v.l, err = s.net.Listen(ctx, name, serving); err != nil {
+	if v.l, err = s.net.Listen(ctx, name, v.Server); err != nil {
 		s.t.Error(err)
 		return
 	}
-	go serving.Relieve(ctx)
+	go v.Server.Relieve(ctx)
 	s.mu.Lock()
 	s.servers[i] = v
 	s.mu.Unlock()
 }
 
 // killServer ends a server process; false if it is not there.
-func (s *sim) killServer(i int) bool {
+func (s *sim) killServer(i int) bool { return s.endServer(i, s.serverAt(i)) }
+
+func (s *sim) serverAt(i int) *simServing {
 	s.mu.Lock()
-	v := s.servers[i]
-	s.servers[i] = nil
+	defer s.mu.Unlock()
+	return s.servers[i]
+}
+
+// askServer asks a server process to end, and waits until it has; false if it is not there, or was killed meanwhile.
+func (s *sim) askServer(i int) bool {
+	v := s.serverAt(i)
+	if v != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), defaultGrace)
+		defer cancel()
+		v.Drain(ctx)
+	}
+	return s.endServer(i, v)
+}
+
+func (s *sim) endServer(i int, v *simServing) bool {
+	s.mu.Lock()
+	there := v != nil && s.servers[i] == v
+	if there {
+		s.servers[i] = nil
+	}
 	s.mu.Unlock()
-	if v == nil {
+	if !there {
 		return false
 	}
 	s.net.free(v.disk.name)
@@ -180,7 +207,8 @@ func (s *sim) killServer(i int) bool {
 
 // startWorker starts a worker process with its command line.
 func (s *sim) startWorker(i int) {
-	w := &simWorking{way: &simWay{simNet: s.net, name: fmt.Sprint("w", i)}}
+	w := &simWorking{way: &simWay{simNet: s.net, name: fmt.Sprint("w", i)}, gone: make(chan struct{})}
+	w.asked = &farewell{grace: defaultGrace, over: w.gone}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	w.cancel = cancel
 	s.mu.Lock()
@@ -191,8 +219,9 @@ func (s *sim) startWorker(i int) {
 		cancel(nil)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		w.ended, w.err = true, err
-		if w.killed {
+		defer close(w.gone)
+		w.ended, w.err, w.left = true, err, err != nil && !w.killed && w.asked.begun()
+		if w.killed = w.killed || w.left; w.killed {
 			return
 		}
 		for _, w := range s.workers {
@@ -210,6 +239,7 @@ func (s *sim) work(ctx context.Context, w *simWorking, i int) error {
 	j := &job{name: "job", wait: simWait, retry: defaultRetry}
 	c := &cobra.Command{Use: "worker"}
 	j.flags(e, c)
+	j.farewell = w.asked
 	if err := c.ParseFlags(s.drawn.args); err != nil {
 		return err
 	}
@@ -251,6 +281,23 @@ func (s *sim) killWorker(i int) bool {
 	w.way.kill()
 	w.cancel(errSimKilled)
 	return true
+}
+
+// askWorker asks a worker process to end, and waits until it has; false if its work is done, or it was killed meanwhile.
+func (s *sim) askWorker(i int) bool {
+	s.mu.Lock()
+	w := s.workers[i]
+	s.mu.Unlock()
+	w.asked.mu.Lock()
+	w.asked.by = syscall.SIGTERM
+	w.asked.mu.Unlock()
+	w.asked.say()
+	w.cancel(errSimKilled)
+	<-w.gone
+	if w.left {
+		s.net.free(w.way.name)
+	}
+	return w.left
 }
 
 // behind stands for what a worker prints that others did not wait for.
@@ -442,6 +489,13 @@ func (s *sim) make(e simEvent) {
 			start()
 		})
 	}
+	asked := func(start func()) {
+		s.mu.Lock()
+		s.count.asked++
+		s.mu.Unlock()
+		time.Sleep(e.lasts)
+		start()
+	}
 	server, worker := fmt.Sprint("s", e.server), fmt.Sprint("w", e.worker)
 	switch e.what {
 	case simKillServer:
@@ -453,6 +507,20 @@ func (s *sim) make(e simEvent) {
 		if s.killWorker(e.worker) {
 			back(func() { s.startWorker(e.worker) })
 		}
+		return
+	case simAskServer:
+		s.ending.Go(func() {
+			if s.askServer(e.server) {
+				asked(func() { s.startServer(e.server) })
+			}
+		})
+		return
+	case simAskWorker:
+		s.ending.Go(func() {
+			if s.askWorker(e.worker) {
+				asked(func() { s.startWorker(e.worker) })
+			}
+		})
 		return
 	case simFreezeServer:
 		s.net.block("", server, e.lasts)

@@ -115,6 +115,8 @@ const (
 	simFreezeWorker
 	simPart // a worker from a server
 	simDiskFails
+	simAskServer
+	simAskWorker
 	simMove // the job is ordered to other servers, and the order withdrawn if it takes longer
 	simKinds
 )
@@ -126,6 +128,7 @@ func (e simEvent) String() string {
 	}
 	what := [...]string{"server S is killed, and is back after", "worker W is killed, and is back after", "server S freezes for",
 		"worker W freezes for", "server S and worker W are cut off for", "the disk fails now and then for",
+		"server S is asked to end, and is back after", "worker W is asked to end, and is back after",
 		fmt.Sprintf("the job is to move to servers %v, within", e.to)}[e.what]
 	return fmt.Sprintf("%s: %s %v", text, strings.NewReplacer("S", fmt.Sprint(e.server), "W", fmt.Sprint(e.worker)).Replace(what), e.lasts)
 }
@@ -146,7 +149,7 @@ func (j *simJob) event(rnd *rand.Rand) simEvent {
 	e.when = []string{"", "", "", "create", "write", "publish", "restore", "remove", "save"}[rnd.IntN(9)]
 	e.to = rnd.Perm(j.servers)[:1+rnd.IntN(j.servers)]
 	switch e.what {
-	case simKillServer, simKillWorker:
+	case simKillServer, simKillWorker, simAskServer, simAskWorker:
 		e.lasts = upTo([]time.Duration{50 * time.Millisecond, 3 * time.Second, 30 * time.Second}[rnd.IntN(3)])
 	default:
 		e.lasts = time.Second + upTo(39*time.Second)

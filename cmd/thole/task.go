@@ -27,6 +27,7 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 		return nil, err
 	}
 	c = p.find(ctx, c, w)
+	defer p.farewell.while(func(ctx context.Context) (string, error) { return orderCheckpoint(ctx, c.net, c.addrs, p.name) })()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	reports, worker, local, agreed := make([]*train.Report, len(tasks)), rand.Text(), ps.NewLocal(), p.summary()
@@ -197,6 +198,7 @@ func (p *plan) depart(ctx context.Context, client *ps.Client) error {
 	if err := client.Barrier(ctx); err != nil {
 		return err
 	}
+	p.farewell.leaving()
 	if err := client.Leave(ctx); err != nil && !ps.Recoverable(err) {
 		return err
 	}
@@ -212,6 +214,9 @@ func (p *plan) release(ctx context.Context, client *ps.Client, err error) {
 		_ = client.Leave(ctx)
 	case moves:
 		_ = client.GiveUp(err)
+		return
+	case p.attempt > 0 && ctx.Err() != nil && p.farewell.begun(): // the next of this task takes its place
+		_ = client.Part()
 		return
 	case err == nil || ctx.Err() != nil || p.checkpoint == "" && p.giveUp == 0:
 	case !again(err):

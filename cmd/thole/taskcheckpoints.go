@@ -35,8 +35,9 @@ type taskCheckpoints struct {
 	began  time.Time         // when the last one was, or the training,
 	step   int               // and after how many steps
 	failed bool              // it was said that one could not be written
-	orders *ps.Orders        // nil: the job cannot move
-	move   *move             // nil: it is not about to
+	orders *ps.Orders        // nil: nobody can order anything
+	asked  []*ps.Order       // for a checkpoint, not answered yet
+	move   *move             // nil: the job is not about to move
 
 	catalogue catalogue
 }
@@ -52,8 +53,10 @@ func (p *plan) newCheckpoints(client *ps.Client, net rpc.Network, files map[stri
 		s.say, s.now = w.bar.line, w.env.now
 	}
 	s.began = s.now()
-	if p.moves() {
+	if p.checkpoint != "" && p.attempt > 0 {
 		s.orders = client.Orders()
+	}
+	if p.moves() {
 		p.where.note(&s.moment)
 	}
 	return s
@@ -78,10 +81,13 @@ func (s *taskCheckpoints) save(ctx context.Context, at train.Place) error {
 	if err := s.goOn(ctx, at.Last || due && s.p.every.epochs > 0); err != nil { // between epochs there is no second chance
 		return err
 	}
+	if err := s.listen(ctx, at); err != nil {
+		return err
+	}
 	if busy, err := s.hear(ctx, at); busy || err != nil {
 		return err
 	}
-	if s.going == nil && due {
+	if s.going == nil && due && at.Made() != s.step {
 		if err := s.begin(ctx, at); err != nil {
 			return err
 		}

@@ -29,18 +29,13 @@ type move struct {
 	quiesceAt int        // own clock at which all quiesce; 0: it is not chosen
 }
 
-// hear goes on with an order, and reports whether there is one. The error is a *goneTo when the job has moved.
+// hear goes on with an order to move, and reports whether there is one. The error is a *goneTo when the job has moved.
 func (s *taskCheckpoints) hear(ctx context.Context, at train.Place) (busy bool, err error) {
-	if s.orders == nil {
+	if s.move == nil {
 		return false, nil
 	}
-	if s.move == nil {
-		o, err := s.orders.Poll(ctx)
-		if o == nil || err != nil {
-			return false, err
-		}
-		s.say("moves to %s: the values are copied first", strings.Join(o.Servers, ", "))
-		s.move = &move{Order: o, before: s.p.written}
+	if !s.p.moves() {
+		return false, s.stay(ctx, errors.New("its servers are found by their roles (--coordinate), by which each of them moves"))
 	}
 	if at.Last {
 		return false, s.stay(ctx, errors.New("the training is at its end"))

@@ -25,7 +25,10 @@ too: --load wants beside it --algo, with the flags that say how large that netwo
 Of boosted trees that worker alone reads --data, --validate and --load, and sends the others what they learn from.
 
 With --coordinate, --servers is how many there are: the roles 0, 1, … of the cluster, which are looked up at the start and whenever the job
-goes on after a failure, so that a server may be replaced by one with another address.`,
+goes on after a failure, so that a server may be replaced by one with another address.
+
+With --checkpoint a worker that is asked to end (SIGTERM, SIGUSR1, Ctrl-C) has a checkpoint written, whichever worker writes them, and
+ends with exit code 75, or 130 by Ctrl-C, after --grace at the latest. Started again it takes its place.`,
 		Example: `  thole worker --servers host1:7001,host2:7001 --tasks 2 --task 0 --data train.libsvm --model lr
   thole worker --servers host1:7001,host2:7001 --tasks 2 --task 1 --data train.libsvm --model lr
   thole worker --servers host1:7001 --tasks 2 --task 0 --algo gbdt --data train.csv --label-column bought --model trees
@@ -69,6 +72,8 @@ goes on after a failure, so that a server may be replaced by one with another ad
 			}
 			ctx, stop := j.untilAsked(ctx, say)
 			defer stop()
+			ctx, ended := j.untilFarewell(ctx, func(format string, args ...any) { fmt.Fprintf(e.err, format+"\n", args...) })
+			defer func() { err = ended(err) }()
 			if j.tied { // also one that takes its time when it is asked to end
 				ctx = untilEnd(ctx, e.in)
 			}

@@ -62,7 +62,9 @@ type Outcome struct {
 type Group struct {
 	Members  []Member
 	Restarts int                            // of each process, at most
+	Grace    time.Duration                  // that the first worker has to end by itself when all are to; 0: it is told with the others
 	Say      func(process int, text string) // process -1: all of them
+	stopping bool                           // it was asked to, and the others wait for it
 	outcome  *Outcome                       // nil: it goes on
 	deadline time.Time                      // what has not ended then is killed, or told to end; zero: none
 }
@@ -124,6 +126,9 @@ func (g *Group) Ended(now time.Time, i int, x Exit) []Effect {
 	m.Phase, m.Up, m.Last = Ended, false, &x
 	if g.outcome != nil {
 		return nil
+	}
+	if g.stopping {
+		return g.stopped(now, i)
 	}
 	if leaves {
 		return g.gone(now, i)
@@ -192,17 +197,38 @@ func (g *Group) workerDone(now time.Time, i int) []Effect {
 	return nil
 }
 
-// Stop tells all to end, as somebody asked for it.
+// interrupted is how a group ends that was asked to.
+func interrupted() Outcome { return Outcome{Failed: -1, Why: "interrupted", Stop: true} }
+
+// Stop ends all, as somebody asked for it: the first worker has some time for it, then the others are told to end, too.
 func (g *Group) Stop(now time.Time) []Effect {
-	if g.outcome != nil {
+	if g.outcome != nil || g.stopping {
 		return nil
 	}
-	return g.end(now, Outcome{Failed: -1, Why: "interrupted", Stop: true})
+	i := g.first()
+	if g.Grace == 0 || i < 0 || g.Members[i].Phase != Running {
+		return g.end(now, interrupted())
+	}
+	g.stopping, g.deadline = true, now.Add(g.Grace)
+	return []Effect{{Leave, i}}
+}
+
+// stopped says that a process has ended while the others wait for the first worker.
+func (g *Group) stopped(now time.Time, i int) []Effect {
+	switch {
+	case i == g.first() && g.finished(i): // it had come to the end of the work
+		return g.end(now, Outcome{Failed: -1})
+	case i == g.first() || g.Members[i].Kind == Server: // without which it waits in vain
+		return g.end(now, interrupted())
+	}
+	return nil
 }
 
 // Kill ends all at once.
 func (g *Group) Kill(now time.Time) []Effect {
-	g.Stop(now)
+	if g.outcome == nil {
+		g.end(now, interrupted())
+	}
 	g.deadline = time.Time{}
 	return g.killAll()
 }
@@ -247,6 +273,9 @@ func (g *Group) Next() time.Time {
 func (g *Group) Time(now time.Time) (do []Effect) {
 	if !g.deadline.IsZero() && !now.Before(g.deadline) {
 		g.deadline = time.Time{}
+		if g.outcome == nil && g.stopping {
+			return g.end(now, interrupted())
+		}
 		if g.outcome == nil {
 			g.Say(-1, fmt.Sprintf("the work is done, and the other workers have not ended within %v", rest))
 			return g.end(now, Outcome{Failed: -1})

@@ -126,6 +126,50 @@ var transcripts = map[string]struct {
 		2s     kill          -> kill s0, kill w0
 		2s     end s0 kill   ->
 		2s     end w0 kill   -> over: interrupted`},
+	"Ctrl-C where the first worker ends by itself": {"sww", 3, `
+		0s     grace 20s     ->
+		0s     begin         -> start s0
+		0s     up s0         -> start w0, start w1
+		1s     stop          -> ask w0, next 21s
+		2s     stop          -> next 21s
+		3s     end w1 75     -> next 21s
+		4s     end w0 75     -> stop s0, next 9s
+		4s     end s0 75     -> next 9s, over: interrupted`},
+	"or does not": {"sww", 3, `
+		0s     grace 20s     ->
+		0s     begin         -> start s0
+		0s     up s0         -> start w0, start w1
+		1s     stop          -> ask w0, next 21s
+		21s    time          -> stop s0, stop w0, stop w1, next 26s
+		26s    time          -> kill s0, kill w0, kill w1`},
+	"or cannot, as a server is away": {"sw", 3, `
+		0s     grace 20s     ->
+		0s     begin         -> start s0
+		0s     up s0         -> start w0
+		1s     stop          -> ask w0, next 21s
+		2s     end s0 kill   -> stop w0, next 7s
+		3s     end w0 75     -> next 7s, over: interrupted`},
+	"or comes to the end of the work": {"sww", 3, `
+		0s     grace 20s     ->
+		0s     begin         -> start s0
+		0s     up s0         -> start w0, start w1
+		1s     stop          -> ask w0, next 21s
+		2s     end w0 0      -> stop s0, stop w1, next 7s
+		3s     end w1 0      -> next 7s
+		3s     end s0 0      -> next 7s, over`},
+	"and Ctrl-C once more": {"sw", 3, `
+		0s     grace 20s     ->
+		0s     begin         -> start s0
+		0s     up s0         -> start w0
+		1s     stop          -> ask w0, next 21s
+		2s     kill          -> kill s0, kill w0
+		2s     end s0 kill   ->
+		2s     end w0 kill   -> over: interrupted`},
+	"before it runs": {"sw", 3, `
+		0s     grace 20s     ->
+		0s     begin         -> start s0
+		1s     stop          -> stop s0, next 6s
+		1s     end s0 0      -> next 6s, over: interrupted`},
 	"a server joins, and one leaves": {"ssw", 3, `
 		0s     begin         -> start s0, start s1
 		0s     up s0         ->
@@ -262,6 +306,11 @@ func (p *play) line(t *testing.T, event string) string {
 	switch words[1] {
 	case "begin":
 		do = p.Begin(now)
+	case "grace":
+		p.Grace, err = time.ParseDuration(words[2])
+		if err != nil {
+			t.Fatal(err)
+		}
 	case "up":
 		do = p.Up(now, i)
 	case "time":
@@ -332,6 +381,7 @@ func TestAnyHistory(t *testing.T) {
 		kinds := rapid.SampledFrom([]string{"w", "sw", "ssww", "swww", "sss"}).Draw(t, "processes")
 		restarts := rapid.IntRange(0, 3).Draw(t, "restarts")
 		h := &history{T: t, play: newPlay(kinds, restarts), runs: map[int]int{}, now: time.Unix(1000, 0)}
+		h.Grace = time.Duration(rapid.IntRange(0, 1).Draw(t, "grace")) * 20 * time.Second
 		h.apply(h.Begin(h.now))
 		for range rapid.IntRange(0, 40).Draw(t, "events") {
 			if h.Outcome() != nil {

@@ -38,21 +38,22 @@ const (
 
 // Record is what there is to know of a launch: the content of launch.json.
 type Record struct {
-	On        string    `json:"on"`       // where the processes run
-	Command   []string  `json:"command"`  // the command line
-	Host      string    `json:"host"`     // of the supervisor
-	Folder    string    `json:"folder"`   // the working directory of all processes
-	Progress  string    `json:"progress"` // the file of the job's progress, as JSON lines
-	Pid       int       `json:"pid"`      // of the supervisor
-	Born      uint64    `json:"born"`     // see Status
-	Given     Counts    `json:"given"`    // how many processes it was told to have
-	Now       Counts    `json:"now"`      // how many it has
-	State     State     `json:"state"`
-	Error     string    `json:"error,omitempty"` // why it failed
-	Began     time.Time `json:"began"`
-	Ended     time.Time `json:"ended,omitzero"`
-	Order     *Answer   `json:"order,omitempty"` // the last one that was given
-	Processes []Status  `json:"processes"`
+	On        string        `json:"on"`              // where the processes run
+	Command   []string      `json:"command"`         // the command line
+	Host      string        `json:"host"`            // of the supervisor
+	Folder    string        `json:"folder"`          // the working directory of all processes
+	Progress  string        `json:"progress"`        // the file of the job's progress, as JSON lines
+	Pid       int           `json:"pid"`             // of the supervisor
+	Born      uint64        `json:"born"`            // see Status
+	Given     Counts        `json:"given"`           // how many processes it was told to have
+	Now       Counts        `json:"now"`             // how many it has
+	Grace     time.Duration `json:"grace,omitempty"` // nanoseconds that the first worker has to end when the launch is asked to
+	State     State         `json:"state"`
+	Error     string        `json:"error,omitempty"` // why it failed
+	Began     time.Time     `json:"began"`
+	Ended     time.Time     `json:"ended,omitzero"`
+	Order     *Answer       `json:"order,omitempty"` // the last one that was given
+	Processes []Status      `json:"processes"`
 }
 
 // Counts is how many processes there are of each kind.

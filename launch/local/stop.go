@@ -42,6 +42,7 @@ func stopSupervisor(ctx context.Context, dir string, pid int, after time.Duratio
 		if host, _ := os.Hostname(); r.Host != host {
 			return fmt.Errorf("%s: process %d on machine %s launches there, want thole launch stop on that machine", dir, pid, r.Host)
 		}
+		after += r.Grace
 		if r.Born != birth(pid) {
 			return fmt.Errorf("%s: process %d launches there, and this machine has another process of that number", dir, pid)
 		}

@@ -18,10 +18,12 @@ type Supervisor struct {
 	Program   string   // that all processes run
 	Env       []string // of all processes, "name=value"; nil: that of this one
 	Processes []Process
-	Restarts  int       // of each process, at most
-	Dir       string    // of logs and record, which the caller has claimed
-	Out, Err  io.Writer // of the processes that are shown; Err also gets what people have to know
-	Record    Record    // what is known before: On, Command, Folder, Progress, Given
+	Restarts  int // of each process, at most
+	// Grace is how long the first worker has to end by itself when the launch is asked to end, before all are told to; 0: no time.
+	Grace    time.Duration
+	Dir      string    // of logs and record, which the caller has claimed
+	Out, Err io.Writer // of the processes that are shown; Err also gets what people have to know
+	Record   Record    // what is known before: On, Command, Folder, Progress, Given
 	// Carry carries out an order, by Join, Up, Keep, Leave and Left; nil: there are none. It is called by a goroutine of its own, for one
 	// order at a time. ctx ends when the launch does, stands then or when the order is withdrawn. say tells how far it is.
 	Carry func(ctx, stands context.Context, o Order, say func(text string)) error
@@ -85,6 +87,7 @@ func (s *Supervisor) Run(ctx context.Context, kill <-chan struct{}) (err error) 
 	s.asked, s.over = make(chan wait), make(chan struct{})
 	s.stderr.w = s.Err
 	s.group = NewGroup(s.Processes, s.Restarts, s.say)
+	s.group.Grace, s.Record.Grace = s.Grace, s.Grace
 	defer s.closeLogs()
 	if err := s.openLogs(); err != nil {
 		return err

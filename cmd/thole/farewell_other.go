@@ -1,0 +1,8 @@
+//go:build !unix
+
+package main
+
+import "os"
+
+// userSignals are those by which engines ask a process to end beside the usual ones, as Slurm does by --signal.
+func userSignals() []os.Signal { return nil }
