@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -179,10 +180,11 @@ func (e awayError) Is(target error) bool { return target == errAway }
 // Unwrap gives the error without the mark.
 func (e awayError) Unwrap() error { return e.error }
 
-// temporary reports whether the same command line may do later: a server, a task or the store of roles was not there, was lost, or had been
-// replaced.
+// temporary reports whether the same command line may do later: a server, a task, the store of roles or that of a URL was not there, was
+// lost, or had been replaced.
 func temporary(err error) bool {
 	_, store := errors.AsType[*storeError](err)
+	store = store || slices.ContainsFunc(storesLater(), func(later error) bool { return errors.Is(err, later) })
 	return store || errors.Is(err, errAway) || errors.Is(err, addresses.ErrFewer) || errors.Is(err, coord.ErrFenced) || ps.Recoverable(err)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"thole.example/blob"
 	"thole.example/internal/variables"
 )
 
@@ -33,6 +34,20 @@ func (e *env) variables(c *cobra.Command, _ []string) (err error) {
 		return usageError{fmt.Errorf("%s is %q, want %s; see %s --help", variableOf(bad.Flag.Name), bad.Value, kindOf(bad.Flag).want,
 			c.CommandPath())}
 	}
+	return errors.Join(err, onDisk(c))
+}
+
+// ofThisMachine are the flags that name files and folders of this machine, and take no URLs.
+var ofThisMachine = []string{"config", "dir", "graph", "job-file", "kubeconfig", "log", "runs", "scratch", "token-file", "tokens",
+	"tls-ca", "tls-cert", "tls-clients", "tls-key"}
+
+// onDisk refuses URLs where only a path of this machine will do.
+func onDisk(c *cobra.Command) (err error) {
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if slices.Contains(ofThisMachine, f.Name) && blob.IsURL(f.Value.String()) && err == nil {
+			err = usageError{fmt.Errorf("--%s %s: a URL, want a path of this machine", f.Name, f.Value)}
+		}
+	})
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"thole.example/blob"
+	"thole.example/blob/hdfs"
 	"thole.example/blob/s3"
 	"thole.example/budget"
 	"thole.example/format"
@@ -24,11 +25,12 @@ func codecs() format.Set { return all.Codecs() }
 
 // stores is every store whose URLs may stand for paths.
 func stores() []blob.Store {
-	return []blob.Store{
-		{Scheme: "s3", Open: func(ctx context.Context, bucket string) (blob.Bucket, error) {
-			return s3.New(ctx, s3.Options{Bucket: bucket})
-		}},
-	}
+	return []blob.Store{{Scheme: "s3", Open: s3.Open}, hdfs.Store()}
+}
+
+// storesLater are what stores fail with that may do later.
+func storesLater() []error {
+	return []error{s3.ErrBusy, s3.ErrUnreachable, hdfs.ErrAway, hdfs.ErrStandby, hdfs.ErrSafeMode, hdfs.ErrDatanodes}
 }
 
 // syncHelp says what --sync does.
