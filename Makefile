@@ -2,7 +2,7 @@
 .PHONY: build image test race fuzz soak kills engines mutants bench peers models onnx hdfs golden docs module
 
 build:
-	CGO_ENABLED=0 go build -o out/ ./cmd/...
+	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o out/ ./cmd/...
 
 # The image of the binary (deploy/Dockerfile): make image IMAGE=registry.example/thole:1 DOCKER=podman
 image:

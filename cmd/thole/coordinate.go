@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// coordinator is the program that has an etcd in it: thole itself is smaller, and starts faster, without.
+// coordinator is the program that has an etcd in it: thole itself is smaller, and starts faster, without (ADR 42).
 const coordinator = "thole-coordinate"
 
 func coordinateCommand(e *env) *cobra.Command {

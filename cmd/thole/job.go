@@ -175,7 +175,7 @@ func (j *job) flags(e *env, c *cobra.Command) {
 const noChecksumHelp = "send messages without checksums"
 
 // pathsHelp says what may name examples.
-const pathsHelp = "files, folders or quoted globs, - for standard input; given several times or with commas"
+const pathsHelp = "files, folders, quoted globs or URLs of a store, - for standard input; given several times or with commas"
 
 // dataFlags are the flags that say how to read examples.
 func (j *job) dataFlags(e *env, c *cobra.Command) {

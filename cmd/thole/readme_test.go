@@ -52,15 +52,19 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// goLine checks a line "go run ./cmd/x ARGS", "go install ./cmd/x" or "go test PATTERN".
+// goLine checks a line "go run ./cmd/x ARGS", "go install FLAGS ./cmd/x" or "go test PATTERN".
 func goLine(t *testing.T, words []string) {
 	if len(words) < 2 || words[0] != "run" && words[0] != "install" && words[0] != "test" {
 		t.Errorf("go %q, want run, install or test of a path", words)
 		return
 	}
-	at := filepath.Join("../..", strings.TrimSuffix(words[1], "..."))
+	path := words[1]
+	if words[0] == "install" {
+		path = words[len(words)-1] // behind flags
+	}
+	at := filepath.Join("../..", strings.TrimSuffix(path, "..."))
 	if info, err := os.Stat(at); err != nil || !info.IsDir() {
-		t.Errorf("go %s %s: no such package (%v)", words[0], words[1], err)
+		t.Errorf("go %s %s: no such package (%v)", words[0], path, err)
 	}
 	if words[0] == "run" {
 		root := rootCommand(&env{in: strings.NewReader(""), out: io.Discard, err: io.Discard})
