@@ -14,8 +14,8 @@ func TestWorkerWaits(t *testing.T) {
 	file := examples(t, dir)
 	_, addr := startServer(t, dir)
 	w := worker(t, dir, addr, file, 1, "--wait", "1500ms")
-	if err := w.Run(); err == nil || w.ProcessState.ExitCode() != exitError {
-		t.Errorf("the worker ends with %v, want status %d", err, exitError)
+	if err := w.Run(); err == nil || w.ProcessState.ExitCode() != exitTemporary {
+		t.Errorf("the worker ends with %v, want status %d", err, exitTemporary)
 	}
 	text := w.err.String()
 	for _, want := range []string{"waiting for 1 of 2 tasks (0) to join job \"job\"\n", "1 of 2 tasks (0) did not join within 1.5s"} {

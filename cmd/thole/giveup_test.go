@@ -136,7 +136,7 @@ func TestAbsenceSettings(t *testing.T) {
 		{[]string{"--give-up", "1s", "--algo", "gbdt"}, "trees grow by all workers"},
 	} {
 		var said bytes.Buffer
-		args := append([]string{"worker", "--servers", "mem", "--tasks", "2", "--data", "x"}, c.args...)
+		args := append([]string{"worker", "--servers", "mem:1", "--tasks", "2", "--data", "x"}, c.args...)
 		code := Main(args, &env{in: strings.NewReader(""), out: io.Discard, err: &said})
 		if code != exitUsage || !strings.Contains(said.String(), c.want) {
 			t.Errorf("%v: status %d, %s, want %q", c.args, code, &said, c.want)
