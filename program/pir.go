@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"thole.example/format"
 	"thole.example/wire"
@@ -88,6 +90,9 @@ func decodePIR(data []byte) (*Program, error) {
 	if err := json.Unmarshal(data, &f); err != nil {
 		return nil, jsonError(err)
 	}
+	if err := checkKeys(data); err != nil {
+		return nil, err
+	}
 	if f.Base.Magic != pirMagic {
 		return nil, fmt.Errorf("base_code.magic is %q, want %q: %w", f.Base.Magic, pirMagic, format.ErrCorrupt)
 	}
@@ -105,6 +110,47 @@ func decodePIR(data []byte) (*Program, error) {
 		}
 	}
 	return r.p, r.p.check()
+}
+
+// checkKeys refuses objects in which two keys are the same but for the case of letters: readers take one or the other, or the last.
+func checkKeys(data []byte) error {
+	type object struct {
+		keys  map[string]bool // nil: it is an array
+		value bool            // a value comes next, not a key
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var open []object
+	for {
+		token, err := dec.Token()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return jsonError(err)
+		}
+		if token == json.Delim('}') || token == json.Delim(']') {
+			open = open[:len(open)-1]
+			continue
+		}
+		if n := len(open); n > 0 && open[n-1].keys != nil {
+			in := &open[n-1]
+			if in.value = !in.value; in.value {
+				key := strings.ToLower(strings.ToUpper(token.(string)))
+				if in.keys[key] {
+					return &wire.At{Off: dec.InputOffset(), Err: fmt.Errorf("key %q for the second time in an object: %w", token, format.ErrCorrupt)}
+				}
+				in.keys[key] = true
+				continue
+			}
+		}
+		switch token {
+		case json.Delim('{'):
+			open = append(open, object{keys: map[string]bool{}})
+		case json.Delim('['):
+			open = append(open, object{})
+		}
+	}
 }
 
 // jsonError gives an error of the JSON text its place.

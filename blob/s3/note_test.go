@@ -158,9 +158,10 @@ func TestParseURL(t *testing.T) {
 
 func FuzzParseURL(f *testing.F) {
 	f.Add("s3://b/p?endpoint=http://h:9000&region=eu-1")
+	f.Add("s3://0//")
 	f.Fuzz(func(t *testing.T, address string) {
 		o, err := ParseURL(address)
-		if err == nil && (o.Bucket == "" || o.Prefix != "" && checkName(strings.Trim(o.Prefix, "/")) != nil) {
+		if err == nil && (o.Bucket == "" || o.Prefix != "" && checkName(o.Prefix) != nil) {
 			t.Errorf("%q: %+v", address, o)
 		}
 	})

@@ -142,7 +142,9 @@ func ParseURL(address string) (Options, error) {
 		}
 	}
 	check := o
-	return o, check.fill()
+	err = check.fill()
+	o.Prefix = check.Prefix
+	return o, err
 }
 
 func keys(known map[string]func(string) error) string {
