@@ -57,41 +57,37 @@ func (b *Bucket) List(ctx context.Context, tree string) ([]blob.Info, error) {
 			return nil, err
 		}
 	}
-	for range lookups {
-		infos, again, err := b.list(ctx, tree)
-		if err != nil {
-			return nil, b.fails("list", tree, err)
-		}
-		if !again {
-			return infos, nil
-		}
+	infos, err := b.list(ctx, tree, lookups)
+	if errors.Is(err, errRestless) {
+		return nil, &Error{Op: "list", Object: b.url(tree), Kind: blob.ErrChanged, Advice: "list it again", Err: err}
 	}
-	err := errors.New("it changes all the time")
-	return nil, &Error{Op: "list", Object: b.url(tree), Kind: blob.ErrChanged, Advice: "list it again", Err: err}
+	return infos, b.fails("list", tree, err)
 }
 
-// list lists a tree; again says that a publish ended in the middle.
-func (b *Bucket) list(ctx context.Context, tree string) (infos []blob.Info, again bool, err error) {
+var errRestless = errors.New("it changes all the time")
+
+// list lists a tree, and what is published in it meanwhile at most so many times again.
+func (b *Bucket) list(ctx context.Context, tree string, again int) (infos []blob.Info, err error) {
 	key := strings.TrimSuffix(b.key(tree), "/")
 	if key == "" {
-		return b.listKeys(ctx, "", "")
+		return b.listKeys(ctx, "", "", again)
 	}
 	notes, err := b.notes(ctx, key)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if n, rel := governing(notes, key); n != nil {
-		return b.visible(n, rel), false, nil
+		return b.visible(n, rel), nil
 	}
 	if tree == "" {
-		return b.listKeys(ctx, key, "")
+		return b.listKeys(ctx, key, "", again)
 	}
 	if e, is, err := b.head(ctx, key); err != nil && !hidden(err) {
-		return nil, false, err
+		return nil, err
 	} else if is {
-		return []blob.Info{{Name: tree, Size: e.Size, Modified: e.modified}}, false, nil
+		return []blob.Info{{Name: tree, Size: e.Size, Modified: e.modified}}, nil
 	}
-	return b.listKeys(ctx, key, tree+"/")
+	return b.listKeys(ctx, key, tree+"/", again)
 }
 
 // visible are the new objects of a note whose names lie in the tree of that name.
@@ -105,10 +101,11 @@ func (b *Bucket) visible(n *note, rel string) (infos []blob.Info) {
 }
 
 // listKeys lists what lies below a key, whose names begin with base. Trees in it that are being published are those of their notes.
-func (b *Bucket) listKeys(ctx context.Context, key, base string) (infos []blob.Info, again bool, err error) {
+// One whose publish has ended since is listed again.
+func (b *Bucket) listKeys(ctx context.Context, key, base string, again int) (infos []blob.Info, err error) {
 	all, noted, err := b.tree(ctx, key)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	slices.Sort(noted)
 	var moved []string // names below base, those around others first
@@ -118,16 +115,21 @@ func (b *Bucket) listKeys(ctx context.Context, key, base string) (infos []blob.I
 			continue
 		}
 		n, err := b.note(ctx, t)
+		var now []blob.Info
+		switch {
+		case err == nil && n == nil && again == 0:
+			err = errRestless
+		case err == nil && n == nil:
+			now, err = b.list(ctx, b.name(t), again-1)
+		case err == nil && n.Moved:
+			now = b.visible(n, "")
+		case err == nil:
+			continue
+		}
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
-		if n == nil {
-			return nil, true, nil
-		}
-		if n.Moved {
-			moved = append(moved, name)
-			infos = append(infos, b.visible(n, "")...)
-		}
+		moved, infos = append(moved, name), append(infos, now...)
 	}
 	for _, e := range all {
 		replaced := slices.ContainsFunc(moved, func(m string) bool { return e.Name == m || strings.HasPrefix(e.Name, m+"/") })
@@ -136,7 +138,7 @@ func (b *Bucket) listKeys(ctx context.Context, key, base string) (infos []blob.I
 		}
 	}
 	slices.SortFunc(infos, func(a, b blob.Info) int { return strings.Compare(a.Name, b.Name) })
-	return infos, false, nil
+	return infos, nil
 }
 
 // there is what lies at a key: an object, or the objects of a tree. Those of a tree are sorted, and the notes of trees in it come apart.

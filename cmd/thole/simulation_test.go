@@ -73,16 +73,18 @@ type simServing struct {
 
 // simWorking is a worker process.
 type simWorking struct {
-	way    *simWay
-	asked  *farewell
-	left   bool          // it has ended as it was asked to, with work that is left
-	gone   chan struct{} // closed when it has ended
-	cancel context.CancelCauseFunc
-	killed bool // nobody looks at what comes of it
-	ended  bool
-	err    error
-	out    bytes.Buffer
-	said   simLines
+	way   *simWay
+	asked *farewell
+	left  bool // it has ended as it was asked to, with work that is left
+	// followed says that another process is started in its place.
+	followed bool
+	gone     chan struct{} // closed when it has ended
+	cancel   context.CancelCauseFunc
+	killed   bool // nobody looks at what comes of it
+	ended    bool
+	err      error
+	out      bytes.Buffer
+	said     simLines
 }
 
 // simLines is what a process says, by many goroutines.
@@ -294,10 +296,14 @@ func (s *sim) askWorker(i int) bool {
 	w.asked.say()
 	w.cancel(errSimKilled)
 	<-w.gone
-	if w.left {
+	s.mu.Lock()
+	first := w.left && !w.followed // it may be asked twice at once
+	w.followed = w.followed || first
+	s.mu.Unlock()
+	if first {
 		s.net.free(w.way.name)
 	}
-	return w.left
+	return first
 }
 
 // behind stands for what a worker prints that others did not wait for.
