@@ -83,19 +83,23 @@ func (j *job) who() string {
 
 // unclaim gives back the folders of a job that has ended. Until they are given back they are the job's.
 func (s *Server) unclaim(j *job) {
-	mine := func(_ string, c folderClaim) bool { return c.of == j }
-	var releases []func()
-	s.mu.Lock()
-	for folder, c := range s.folders {
-		if mine(folder, c) && c.release != nil {
-			releases = append(releases, c.release)
-		}
-	}
-	s.mu.Unlock()
-	for _, release := range releases { // files are removed, which may take long
+	mine := func(c folderClaim) bool { return c.of == j }
+	for _, release := range s.claims(mine) { // files are removed, which may take long
 		release()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.folders, mine)
+	maps.DeleteFunc(s.folders, func(_ string, c folderClaim) bool { return mine(c) })
+}
+
+// claims are how some folders are given back.
+func (s *Server) claims(of func(folderClaim) bool) (releases []func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.folders {
+		if c.release != nil && of(c) {
+			releases = append(releases, c.release)
+		}
+	}
+	return releases
 }

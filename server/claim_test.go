@@ -115,3 +115,31 @@ func TestSlowRelease(t *testing.T) {
 		t.Errorf("after it was given back: %v", err)
 	}
 }
+
+// TestEndSavesGivesBack: a server whose process ends gives the folders back, though its jobs have not ended: in a store nothing else does.
+func TestEndSavesGivesBack(t *testing.T) {
+	dir := t.TempDir()
+	f := newFleet(t, "mem", 1, blob.NewDir(dir), nil)
+	p, err := ps.Dial(t.Context(), ps.Options{Network: f.net, Servers: f.servers, Job: "a", Tasks: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if _, err := p.ClaimCheckpoints(t.Context(), "run/ck"); err != nil {
+		t.Fatal(err)
+	}
+	claim := func() error {
+		release, err := blob.NewDir(dir).Claim(t.Context(), "run/ck", "another")
+		if err == nil {
+			release()
+		}
+		return err
+	}
+	if err := claim(); err == nil {
+		t.Error("another has the folder of a job that runs")
+	}
+	f.served[0].EndSaves(t.Context())
+	if err := claim(); err != nil {
+		t.Error(err)
+	}
+}

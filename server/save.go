@@ -387,8 +387,9 @@ func (m *member) withSave(x *rpc.Exchange, run func(ctx context.Context, a *rpc.
 	m.background(x, func(ctx context.Context) (*rpc.Response, error) { return run(ctx, &a) })
 }
 
-// EndSaves ends what was begun to be saved and is not being committed, of all jobs: nothing is left of it when it returns, unless ctx has
-// ended before. It is for a server that nobody can reach any more, before its process ends.
+// EndSaves ends what was begun to be saved and is not being committed, of all jobs, and gives back the folders of their checkpoints:
+// nothing is left of it when it returns, unless ctx has ended before. It is for a server that nobody can reach any more, before its process
+// ends.
 func (s *Server) EndSaves(ctx context.Context) {
 	s.mu.Lock()
 	jobs := slices.Concat(slices.Collect(maps.Values(s.jobs)), slices.Collect(maps.Values(s.endings)))
@@ -398,6 +399,9 @@ func (s *Server) EndSaves(ctx context.Context) {
 		defer close(done)
 		for _, j := range jobs {
 			j.saves.endAll(j.saves.close())
+		}
+		for _, release := range s.claims(func(folderClaim) bool { return true }) { // in a store they would stand for minutes
+			release()
 		}
 	}()
 	select {
