@@ -89,6 +89,9 @@ func Cache(namespaces []string) (cache.Options, error) {
 	return o, nil
 }
 
+// key is the namespace and the name of a job.
+type key = types.NamespacedName
+
 // Controller looks after jobs.
 type Controller struct {
 	client.Client
@@ -97,8 +100,8 @@ type Controller struct {
 	Log  *slog.Logger
 
 	mu      sync.Mutex
-	written map[types.NamespacedName]written
-	pods    map[types.NamespacedName]map[types.UID]read
+	written map[key]written
+	pods    map[key]map[types.UID]read
 }
 
 // written is the status that was written last, which the cache may not have yet. Nobody else writes it.
@@ -115,10 +118,10 @@ type read struct {
 
 // Start has a manager run the controller, which looks at so many jobs at once.
 func (c *Controller) Start(m ctrl.Manager, workers int) error {
-	c.written, c.pods = map[types.NamespacedName]written{}, map[types.NamespacedName]map[types.UID]read{}
+	c.written, c.pods = map[key]written{}, map[key]map[types.UID]read{}
 	of := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
-		key := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetLabels()[kubernetes.LaunchLabel]}
-		return []reconcile.Request{{NamespacedName: key}}
+		at := key{Namespace: o.GetNamespace(), Name: o.GetLabels()[kubernetes.LaunchLabel]}
+		return []reconcile.Request{{NamespacedName: at}}
 	})
 	b := ctrl.NewControllerManagedBy(m).Named("tholejob").For(job()).Watches(&corev1.Pod{}, of).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers})
@@ -177,11 +180,11 @@ func (c *Controller) job(u *unstructured.Unstructured) (*tholejob.Job, error) {
 }
 
 // forget drops what is remembered of a job that is gone.
-func (c *Controller) forget(key types.NamespacedName) {
+func (c *Controller) forget(of key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.written, key)
-	delete(c.pods, key)
+	delete(c.written, of)
+	delete(c.pods, of)
 }
 
 // state is what there is of a job.
@@ -225,8 +228,8 @@ func seen(kind schema.GroupVersionKind, o *metav1.PartialObjectMetadata) tholejo
 func (c *Controller) read(j *tholejob.Job, pods []corev1.Pod) (all []*tholejob.Pod, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := types.NamespacedName{Namespace: j.Metadata.Namespace, Name: j.Metadata.Name}
-	before, now := c.pods[key], map[types.UID]read{}
+	of := key{Namespace: j.Metadata.Namespace, Name: j.Metadata.Name}
+	before, now := c.pods[of], map[types.UID]read{}
 	for i := range pods {
 		p := &pods[i]
 		r := before[p.UID]
@@ -243,7 +246,7 @@ func (c *Controller) read(j *tholejob.Job, pods []corev1.Pod) (all []*tholejob.P
 		now[p.UID] = r
 		all = append(all, r.pod)
 	}
-	c.pods[key] = now
+	c.pods[of] = now
 	return all, nil
 }
 
@@ -265,10 +268,10 @@ func (c *Controller) foreign(ctx context.Context, j *tholejob.Job, a *tholejob.A
 }
 
 // note remembers a status that was written.
-func (c *Controller) note(key types.NamespacedName, uid string, s *tholejob.Status) {
+func (c *Controller) note(of key, uid string, s *tholejob.Status) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.written[key] = written{uid, *s}
+	c.written[of] = written{uid, *s}
 }
 
 // same reports whether two statuses say the same.

@@ -166,7 +166,7 @@ func TestOperatorTrains(t *testing.T) {
 	o.ends(t, "optrains")
 }
 
-// TestOperatorLaunch: thole launch --operator follows the job that it makes, and removes it in the end.
+// TestOperatorDefinition: the API refuses what cannot be, and says where it is.
 func TestOperatorDefinition(t *testing.T) {
 	o := operator(t)
 	if o == nil {
@@ -194,7 +194,7 @@ func TestOperatorDefinition(t *testing.T) {
 	}
 }
 
-// stepAfter is how long nobody trains after something is done, until both that is over and the job goes on: the longest time between two
+// pause is how long nobody trains after something is done, until both that is over and the job goes on: the longest time between two
 // steps within so long, as a server tells that stays.
 func (o *operated) pause(t *testing.T, name string, watch time.Duration, do func()) time.Duration {
 	t.Helper()
@@ -213,7 +213,7 @@ func (o *operated) pause(t *testing.T, name string, watch time.Duration, do func
 	return gap
 }
 
-// worker is the process of a pod, which this finds by the pod's address and the name of its job in its command line.
+// process is that of a pod of a job, which this finds by its command line.
 func process(t *testing.T, name, component, task string) int {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -269,4 +269,84 @@ func TestOperatorRecovery(t *testing.T) {
 	text, _ := json.Marshal(o.status(t, "oprecovery").Status) // it is JSON
 	t.Logf("%s", text)
 	o.ends(t, "oprecovery")
+}
+
+// TestOperatorDisturbed: a worker's pod and a server's are deleted, the operator is killed, a worker's pod is deleted while there is none, and
+// another operator begins; the model has the bits of a training that nothing happened to.
+func TestOperatorDisturbed(t *testing.T) {
+	o := operator(t)
+	if o == nil {
+		return
+	}
+	const name = "opdisturbed"
+	data, out := o.folders(t, name)
+	examples(t, filepath.Join(data, "a.libsvm"), 20000, 8, 800)
+	settings := []string{"--data", filepath.Join(data, "a.libsvm"), "--algo", "lr", "--batch", "500", "--epochs", "1500", "--tasks", "2"}
+	o.job(t, name, append(settings, "--model", filepath.Join(out, "model"), "--checkpoint", filepath.Join(out, "ck"), "--checkpoint-every", "500")...)
+	worker := func() string {
+		all := o.pods(t, name, "worker")
+		return all[len(all)-1].Metadata.Name
+	}
+	o.reached(t, name, 2000)
+	o.kubectl(t, "delete", "pod", worker(), "--wait=false")
+	until(t, "a worker was made again", 10*time.Second, func() bool { return o.status(t, name).Status.Restarts == 1 })
+	o.reached(t, name, 6000)
+	o.kubectl(t, "delete", "pod", name+"-server-1", "--wait=false")
+	until(t, "it goes on from a checkpoint", time.Minute, func() bool { return strings.Contains(o.log(t, name+"-worker-0"), "goes on from ") })
+	o.reached(t, name, 12000)
+	_ = o.running.Process.Kill()
+	<-o.running.done
+	lost := worker()
+	o.kubectl(t, "delete", "pod", lost) // until it is gone
+	o.begin(t)
+	began := time.Now()
+	until(t, "the next operator makes a worker", 30*time.Second, func() bool { return len(o.pods(t, name, "worker")) == 2 })
+	t.Logf("another operator works after %v", time.Since(began).Round(time.Millisecond))
+	j := o.phase(t, name, "Succeeded", 5*time.Minute)
+	if j.Status.Restarts < 1 {
+		t.Errorf("%+v, want restarts", j.Status)
+	}
+	must(t, o.thole, append([]string{"train", "--model", filepath.Join(out, "one")}, settings...)...)
+	o.same(t, filepath.Join(out, "model"), filepath.Join(out, "one"))
+	o.ends(t, name)
+	_ = o.running.Process.Signal(syscall.SIGTERM)
+	o.running.wait(t, 20*time.Second)
+}
+
+// TestOperatorFails: a job whose worker cannot do what it is asked fails and says which; its servers go. One whose pods have no room says what to
+// do, and goes on when it is changed; one that has the name of something else leaves that alone.
+func TestOperatorFails(t *testing.T) {
+	o := operator(t)
+	if o == nil {
+		return
+	}
+	_, out := o.folders(t, "opfails")
+	o.job(t, "opfails", "--data", filepath.Join(out, "none.libsvm"), "--model", filepath.Join(out, "model"))
+	j := o.phase(t, "opfails", "Failed", time.Minute)
+	if !regexp.MustCompile(`worker [01] \(opfails-worker-[01]-0\) ended with exit code 1`).MatchString(j.Status.Message) || j.Status.Restarts != 0 {
+		t.Errorf("%+v", j.Status)
+	}
+	until(t, "its servers are gone", time.Minute, func() bool { return len(o.pods(t, "opfails", "server")) == 0 })
+	o.ends(t, "opfails")
+
+	data, _ := o.folders(t, "opwaits")
+	examples(t, filepath.Join(data, "a.libsvm"), 1000, 8, 800)
+	o.job(t, "opwaits", "--data", filepath.Join(data, "a.libsvm"), "--server-cpus", "9000")
+	until(t, "it says that no node has room", time.Minute, func() bool {
+		return strings.Contains(o.status(t, "opwaits").Status.Message, "want nodes with room, or less --server-memory")
+	})
+	o.kubectl(t, "patch", "tj", "opwaits", "--type=merge", "-p", `{"spec":{"servers":{"cpus":"1"}}}`)
+	o.phase(t, "opwaits", "Succeeded", 2*time.Minute)
+	o.ends(t, "opwaits")
+
+	o.kubectl(t, "create", "configmap", "optaken")
+	o.kubectl(t, "create", "service", "clusterip", "optaken", "--tcp=80")
+	o.apply(t, `{"apiVersion":"thole.example/v1alpha1","kind":"TholeJob","metadata":{"name":"optaken"},"spec":{"image":"thole"}}`)
+	until(t, "it says that its name is taken", time.Minute, func() bool {
+		return strings.Contains(o.status(t, "optaken").Status.Message, "there is a Service optaken that is no part of this job")
+	})
+	o.kubectl(t, "delete", "tj", "optaken", "--timeout=1m")
+	if text := o.kubectl(t, "get", "service,configmap", "-o", "name"); !strings.Contains(text, "service/optaken") || !strings.Contains(text, "configmap/optaken") {
+		t.Errorf("what is left is %s", text)
+	}
 }

@@ -6,8 +6,10 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"text/template"
 	"time"
 
 	"go.yaml.in/yaml/v4"
@@ -185,5 +187,45 @@ func compare(t *testing.T, path string, schema map[string]any, of reflect.Type) 
 		if !slices.Contains(names, name) {
 			t.Errorf("%s.%s is in the definition, and nobody reads it", path, name)
 		}
+	}
+}
+
+// TestChart: the chart of the operator says what its manifest says, in the same words.
+func TestChart(t *testing.T) {
+	const deploy = "../../../deploy/"
+	want, err := os.ReadFile(deploy + "operator/operator.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	chart, err := template.New("operator.yaml").Funcs(template.FuncMap{
+		"toJson": func(v any) (string, error) { text, err := json.Marshal(v); return string(text), err },
+		"quote":  strconv.Quote,
+	}).ParseFiles(deploy + "helm/thole-operator/templates/operator.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values map[string]any
+	text, err := os.ReadFile(deploy + "helm/thole-operator/values.yaml")
+	if err == nil {
+		err = yaml.Unmarshal(text, &values)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := chart.Execute(&b, map[string]any{"Values": values, "Release": map[string]string{"Namespace": "thole-system"}}); err != nil {
+		t.Fatal(err)
+	}
+	all, wanted := strings.Split(b.String(), "\n---\n"), strings.Split(string(want), "\n---\n")[1:] // the namespace is Helm's
+	if len(all) != len(wanted) {
+		t.Fatalf("%d objects, want %d", len(all), len(wanted))
+	}
+	for i := range all {
+		if got, want := string(object(t, all[i])), string(object(t, wanted[i])); got != want {
+			t.Errorf("the chart has\n%s\nwant\n%s", got, want)
+		}
+	}
+	if crd, err := os.ReadFile(deploy + "helm/thole-operator/crds/crd.yaml"); err != nil || !strings.Contains(string(crd), "tholejobs.thole.example") {
+		t.Errorf("the chart has no definition: %v", err)
 	}
 }
