@@ -181,11 +181,12 @@ func (e awayError) Is(target error) bool { return target == errAway }
 func (e awayError) Unwrap() error { return e.error }
 
 // temporary reports whether the same command line may do later: a server, a task, the store of roles or that of a URL was not there, was
-// lost, or had been replaced.
+// lost, or had been replaced, or the place of the process was another one's, which may end.
 func temporary(err error) bool {
 	_, store := errors.AsType[*storeError](err)
 	store = store || slices.ContainsFunc(storesLater(), func(later error) bool { return errors.Is(err, later) })
-	return store || errors.Is(err, errAway) || errors.Is(err, addresses.ErrFewer) || errors.Is(err, coord.ErrFenced) || ps.Recoverable(err)
+	away := errors.Is(err, errAway) || errors.Is(err, addresses.ErrFewer)
+	return store || away || taken(err) || errors.Is(err, coord.ErrFenced) || ps.Recoverable(err)
 }
 
 func rootCommand(e *env) *cobra.Command {

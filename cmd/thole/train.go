@@ -196,7 +196,8 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.out, "%s: %s, %s%s\n", p.algo, number.Of(report.Rows, "example"), number.Of(report.Epochs, p.round()), before(report))
+	went := fmt.Sprintf("%s: %s, %s%s", p.algo, number.Of(report.Rows, "example"), number.Of(report.Epochs, p.round()), before(report))
+	fmt.Fprintln(e.out, went)
 	if report.Train != nil {
 		fmt.Fprintf(e.out, "train  %v\n", report.Train)
 	} else {
@@ -217,6 +218,13 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 	if path != "" && report.Train != nil {
 		fmt.Fprintf(e.out, "model  %s (%s)\n", p.model, p.to)
 	}
+	if report.Train != nil {
+		went += fmt.Sprintf("; train %v", report.Train)
+	}
+	if report.Valid != nil {
+		went += fmt.Sprintf("; valid %v", p.told(report.Valid))
+	}
+	p.saysLast(went)
 	return w.close()
 }
 

@@ -106,10 +106,14 @@ func (l *Launch) envObjects() (all []object) {
 	return all
 }
 
+// lastWords is where the cluster makes a file for what a process says last.
+const lastWords = "/dev/termination-log"
+
 // WorkerPod is a pod of a worker, which is made again under another name when it was lost.
 func (l *Launch) WorkerPod(index int, name string) Object {
-	number := strconv.Itoa(index)
-	template := l.pod(worker, "Never", []object{{{"name", "JOB_COMPLETION_INDEX"}, {"value", number}}})
+	number, of := strconv.Itoa(index), *l
+	of.WorkerArgs = append(slices.Clone(l.WorkerArgs), "--last-words="+lastWords)
+	template := of.pod(worker, "Never", []object{{{"name", "JOB_COMPLETION_INDEX"}, {"value", number}}})
 	labels := append(l.labels(worker), field{IndexLabel, number})
 	body := object{{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", object{{"name", name}, {"namespace", l.Namespace}, {"labels", labels}}}}
 	return Object{Kind: "Pod", Name: name, resource: resource{"Pod", "v1", "pods"}, namespace: l.Namespace,

@@ -350,3 +350,41 @@ func TestOperatorFails(t *testing.T) {
 		t.Errorf("what is left is %s", text)
 	}
 }
+
+// TestOperatorLaunch: thole launch --operator follows the job that it makes, ends as its workers end, and removes it.
+func TestOperatorLaunch(t *testing.T) {
+	o := operator(t)
+	if o == nil {
+		return
+	}
+	data, out := o.folders(t, "oplaunch")
+	examples(t, filepath.Join(data, "a.libsvm"), 4000, 8, 800)
+	config := filepath.Join(data, "kubeconfig") // of an account with the same rights: that of the job is not there yet
+	o.kubectl(t, "create", "serviceaccount", "pods")
+	o.kubectl(t, "create", "role", "pods", "--verb=get,list,watch,create,update", "--resource=leases.coordination.k8s.io")
+	o.kubectl(t, "create", "rolebinding", "pods", "--role=pods", "--serviceaccount=default:pods")
+	o.kubeconfig(t, config, strings.TrimSpace(o.kubectl(t, "create", "token", "pods", "--duration=2h")))
+	args := func(file string) []string {
+		return []string{"launch", "--on", "kubernetes", "--operator", "--name", "oplaunch", "--image", "thole", "--env", "KUBECONFIG=" + config,
+			"--volume", "data=hostPath:" + data + ":" + data + ":ro", "--volume", "out=hostPath:" + out + ":" + out, "--servers", "2", "--workers", "2",
+			"--data", filepath.Join(data, file), "--epochs", "5", "--model", filepath.Join(out, "model")}
+	}
+	text, err := exec.Command(o.thole, args("a.libsvm")...).CombinedOutput()
+	if err != nil || !strings.Contains(string(text), "worker-1: succeeded") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	o.gone(t, "oplaunch")
+	text, err = exec.Command(o.thole, args("none.libsvm")...).CombinedOutput()
+	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != 1 || !strings.Contains(string(text), "ended with exit code 1") {
+		t.Errorf("%v, want exit code 1\n%s", err, text)
+	}
+	o.gone(t, "oplaunch")
+	began := start(t, o.thole, append(args("a.libsvm"), "--epochs", "100000")...)
+	o.phase(t, "oplaunch", "Running", time.Minute)
+	if text := must(t, o.thole, "launch", "status", "--on", "kubernetes", "--name", "oplaunch"); !strings.Contains(text, "going") || !strings.Contains(text, "oplaunch-worker-1-0") {
+		t.Errorf("status:\n%s", text)
+	}
+	must(t, o.thole, "launch", "stop", "--on", "kubernetes", "--name", "oplaunch")
+	<-began.done
+	o.gone(t, "oplaunch")
+}

@@ -223,8 +223,11 @@ func TestSucceeds(t *testing.T) {
 	}
 	w.gone("clicks-worker-1-0") // somebody cleans up
 	w.settle()
-	w.ends("clicks-worker-0-0", 0, 100, "")
+	w.ends("clicks-worker-0-0", 0, 100, "fm: 400 examples, 5 epochs\n")
 	w.step()
+	if s := w.job.Status; s.Result != "fm: 400 examples, 5 epochs" || s.Message != "all 2 workers are done: "+s.Result {
+		t.Errorf("it does not say how it went: %+v", s)
+	}
 	if s := w.job.Status; s.Phase != Succeeded || !s.is(Complete) || s.CompletedIndexes != "0-1" || s.CompletionTime == nil || s.Swept {
 		t.Errorf("both are done: %+v", s)
 	}

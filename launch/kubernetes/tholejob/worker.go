@@ -43,7 +43,11 @@ func (n *next) workers() {
 	}
 	n.Status.CompletedIndexes = indexText(done)
 	if all {
-		n.say(Complete, true, "Trained", fmt.Sprintf("all %d workers are done", n.launch.Workers), false)
+		text := fmt.Sprintf("all %d workers are done", n.launch.Workers)
+		if n.Status.Result != "" {
+			text += ": " + n.Status.Result
+		}
+		n.say(Complete, true, "Trained", text, false)
 		n.finish()
 	}
 }
@@ -68,6 +72,9 @@ func (n *next) worker(index int, pods []*Pod) (done bool) {
 	case last.Number < number: // its successor is not there yet
 		n.create(index, number)
 	case last.End != nil && last.End.Code == 0:
+		if index == 0 {
+			n.Status.Result = fmt.Sprintf("%.500s", last.End.Words)
+		}
 		return true
 	case last.Leaving && last.End == nil && !n.job.goesOn(): // two of them would be one too many
 	case last.Leaving, last.End != nil:
