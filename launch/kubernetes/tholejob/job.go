@@ -123,7 +123,8 @@ func (t *Text) UnmarshalJSON(b []byte) error {
 // Texts is a text, a number or a truth value, or a list of such: what a flag is given.
 type Texts []string
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements json.Unmarshaler. The API lets any value through: what is none of those is read as no text at all, so that a job
+// that has it can be told so, and deleted.
 func (t *Texts) UnmarshalJSON(b []byte) error {
 	all := []json.RawMessage{b}
 	if b = bytes.TrimSpace(b); len(b) > 0 && b[0] == '[' {
@@ -131,11 +132,12 @@ func (t *Texts) UnmarshalJSON(b []byte) error {
 			return err
 		}
 	}
-	*t = nil
+	*t = Texts{}
 	for _, one := range all {
 		text, err := textOf(one)
 		if err != nil {
-			return err
+			*t = Texts{}
+			return nil
 		}
 		*t = append(*t, text)
 	}

@@ -150,7 +150,7 @@ func settingsOf(where string, settings map[string]Texts) (all []kubernetes.Setti
 			return nil, fmt.Errorf("spec.%s.%s, want it left out: the operator says it, or pods do not have it", where, flag)
 		}
 		if len(settings[flag]) == 0 {
-			return nil, fmt.Errorf("spec.%s.%s of nothing, want a value, or the setting left out", where, flag)
+			return nil, fmt.Errorf("spec.%s.%s, want a text, a number, true or false, or a list of those", where, flag)
 		}
 		all = append(all, kubernetes.Setting{Flag: flag, Texts: settings[flag]})
 	}

@@ -88,7 +88,7 @@ func TestWrong(t *testing.T) {
 	const base = "image: i\nvolumes: [{name: d, kind: pvc, source: d, path: /d}, {name: r, kind: pvc, source: d, path: /r, readOnly: true}]\n"
 	for spec, want := range map[string]string{
 		"settings: {task: 0}":                 "spec.settings.task, want it left out",
-		"settings: {epochs: []}":              "spec.settings.epochs of nothing",
+		"settings: {epochs: []}":              "spec.settings.epochs, want a text, a number, true or false, or a list of those",
 		"settings: {--epochs: 3}":             `spec.settings."--epochs", want the name of a flag`,
 		"settings: {model: /d/m}":             "spec.settings.model, want it as spec.model",
 		"servers: {settings: {log: /d/log}}":  "spec.servers.settings.log, want it left out",
@@ -119,11 +119,43 @@ func TestWrong(t *testing.T) {
 	if _, err := j.Launch(); err == nil || !strings.Contains(err.Error(), "spec.volumes[0]") {
 		t.Errorf("a volume of a kind that is not: %v", err)
 	}
-	for _, text := range []string{`{"spec":{"settings":{"a":{}}}}`, `{"spec":{"settings":{"a":null}}}`, `{"spec":{"settings":{"a":[[]]}}}`, `{"spec":{"servers":{"cpus":[]}}}`} {
-		if j, err := Read([]byte(text)); err == nil {
-			t.Errorf("%s is read as %+v, want an error", text, j.Spec)
+	for _, value := range []string{`{}`, `null`, `[[]]`, `[1,null]`} { // which the API lets through
+		j, err := Read([]byte(`{"metadata":{"name":"a","namespace":"b"},"spec":{"image":"i","settings":{"a":` + value + `}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Launch(); err == nil || !strings.Contains(err.Error(), "spec.settings.a, want a text") {
+			t.Errorf("%s: %v", value, err)
 		}
 	}
+	if j, err := Read([]byte(`{"spec":{"servers":{"cpus":[]}}}`)); err == nil {
+		t.Errorf("processors are %+v, want an error", j.Spec)
+	}
+}
+
+// FuzzNext: whatever somebody asks for, and whatever pods are there, an answer comes, and no worker has two pods at once.
+func FuzzNext(f *testing.F) {
+	f.Add([]byte(`{"metadata":{"name":"a","namespace":"b","finalizers":["thole.example/pods"],"labels":{"thole.example/launch":"a"}},"spec":{"image":"i",
+		"settings":{"a":[1,"b"]},"workers":{"count":2}}}`), []byte(`{"metadata":{"name":"a-worker-0-7","labels":{"thole.example/index":"0",
+		"app.kubernetes.io/component":"worker"}},"status":{"phase":"Failed","containerStatuses":[{"state":{"terminated":{"exitCode":137}}}]}}`), int64(0))
+	f.Fuzz(func(t *testing.T, job, pod []byte, now int64) {
+		j, err := Read(job)
+		if err != nil {
+			return
+		}
+		s := &State{Now: time.Unix(now, 0)}
+		if p, err := ReadPod(pod); err == nil {
+			s.Pods = append(s.Pods, p)
+		}
+		seen := map[string]bool{}
+		for _, o := range Next(j, s).Create {
+			worker := o.Name[:strings.LastIndex(o.Name, "-")]
+			if seen[worker] {
+				t.Errorf("two pods of %s", worker)
+			}
+			seen[worker] = true
+		}
+	})
 }
 
 // TestDefinition: the definition in deploy/operator has the fields that there are, says what each is, and no others.

@@ -21,7 +21,7 @@ type Status struct {
 	SucceededWorkers   int         `json:"succeededWorkers"`
 	Restarts           int         `json:"restarts"` // pods of workers that took the place of others
 	CompletedIndexes   string      `json:"completedIndexes,omitempty"`
-	Lost               []Lost      `json:"lost,omitempty"` // workers of which a pod was lost
+	Lost               []Lost      `json:"lost,omitempty"`   // workers of which a pod was lost
 	Result             string      `json:"result,omitempty"` // of the training, as worker 0 says it
 	StartTime          *time.Time  `json:"startTime,omitempty"`
 	CompletionTime     *time.Time  `json:"completionTime,omitempty"`
