@@ -176,6 +176,34 @@ func (l *launch) check() error {
 	return l.noStream()
 }
 
+// plan is what the processes will do, once all files of examples are found: what is wrong with it is said before any of them starts.
+func (l *launch) plan(ctx context.Context, e *env) (*plan, error) {
+	l.seedBefore(ctx)
+	p, err := l.choose(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, paths := range [][]string{l.data, l.valid, l.weights, l.validWeights, l.starts, l.validStarts} {
+		if _, err := data.Files(ctx, e.paths, paths); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// claimed is where the model and the checkpoints go, which nobody else writes until it is released.
+func (l *launch) claimed(ctx context.Context, e *env, p *plan) (*target, error) {
+	path, err := l.target(ctx, e)
+	if err != nil || p.forest != nil {
+		return path, err
+	}
+	if err := p.statesHere(ctx, path.name); err != nil {
+		path.release()
+		return nil, err
+	}
+	return path, nil
+}
+
 // mostText is the flag that says how many workers there may be.
 func (l *launch) mostText() string {
 	if l.given("most-workers") {
