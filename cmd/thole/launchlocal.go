@@ -28,6 +28,9 @@ func launchHere(ctx context.Context, e *env, l *launch) error {
 	if err != nil {
 		return err
 	}
+	if l.dryRun {
+		return l.printCommands(e, p)
+	}
 	path, err := l.claimed(ctx, e, p)
 	if err != nil {
 		return err
@@ -119,7 +122,7 @@ func (l *launch) supervise(ctx context.Context, e *env, p *plan, dir string, ask
 			return err
 		}
 	}
-	c := &crew{launch: l, p: p, e: e, s: s, dir: dir, sockets: sockets, running: l.servers}
+	c := &crew{launch: l, p: p, e: e, s: s, dir: dir, sockets: sockets, progress: s.Record.Progress, running: l.servers}
 	if err := c.removeLogs(0, l.servers); err != nil { // of a launch before, whose job is over
 		return err
 	}

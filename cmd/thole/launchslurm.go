@@ -109,15 +109,7 @@ func launchOnSlurm(ctx context.Context, e *env, l *launch) error {
 
 // printScript prints what sbatch would be given.
 func (l *launch) printScript(e *env, p *plan) error {
-	dir := l.dir
-	if dir == "" {
-		root := runsAt(l.runs)
-		if root == runsNone { // a job outlives this process, and so does its folder
-			root = runsFolder
-		}
-		dir = filepath.Join(root, e.now().Format("20060102-150405")+"-"+l.algo+launchEnding)
-	}
-	dir, err := filepath.Abs(dir)
+	dir, err := l.folderName(e) // a job outlives this process, and so does its folder
 	if err != nil {
 		return err
 	}
