@@ -388,3 +388,30 @@ func TestOperatorLaunch(t *testing.T) {
 	<-began.done
 	o.gone(t, "oplaunch")
 }
+
+// TestOperatorAnew: a job without checkpoints begins anew when a worker is lost, and comes to the same model.
+func TestOperatorAnew(t *testing.T) {
+	o := operator(t)
+	if o == nil {
+		return
+	}
+	data, out := o.folders(t, "opanew")
+	examples(t, filepath.Join(data, "a.libsvm"), 20000, 8, 800)
+	settings := []string{"--data", filepath.Join(data, "a.libsvm"), "--algo", "lr", "--batch", "500", "--epochs", "300", "--tasks", "2"}
+	o.job(t, "opanew", append(settings, "--model", filepath.Join(out, "model"))...)
+	for i, lose := range []func(){
+		func() { o.kubectl(t, "delete", "pod", "opanew-worker-1-0", "--wait=false") },
+		func() { _ = syscall.Kill(process(t, "opanew", "worker", "0"), syscall.SIGKILL) },
+	} {
+		o.reached(t, "opanew", 500)
+		lose()
+		until(t, "a worker was made again", 30*time.Second, func() bool { return o.status(t, "opanew").Status.Restarts > i })
+		o.phase(t, "opanew", "Running", time.Minute)
+		time.Sleep(time.Second) // until the servers tell of the new one
+	}
+	j := o.phase(t, "opanew", "Succeeded", 3*time.Minute)
+	t.Logf("%+v", j.Status)
+	must(t, o.thole, append([]string{"train", "--model", filepath.Join(out, "one")}, settings...)...)
+	o.same(t, filepath.Join(out, "model"), filepath.Join(out, "one"))
+	o.ends(t, "opanew")
+}
