@@ -15,8 +15,11 @@ const (
 	JobKind    = "TholeJob"
 )
 
-// IndexLabel is that of worker pods which the operator makes: which worker it is.
-const IndexLabel = "thole.example/index"
+// Labels of worker pods which the operator makes: which worker it is, and how often all of them were started again.
+const (
+	IndexLabel   = "thole.example/index"
+	AttemptLabel = "thole.example/attempt"
+)
 
 // JobFields are the fields of a TholeJob for flags that have one of their own, by those; what else is said of a training stands in its
 // settings.
@@ -109,18 +112,19 @@ func (l *Launch) envObjects() (all []object) {
 // lastWords is where the cluster makes a file for what a process says last.
 const lastWords = "/dev/termination-log"
 
-// WorkerPod is a pod of a worker, which is made again under another name when it was lost.
-func (l *Launch) WorkerPod(index int, name string) Object {
-	number, of := strconv.Itoa(index), *l
+// WorkerPod is the n-th pod of a worker, from 0 on: one that was lost is made again, under another name. attempt is how often all workers
+// have been started again; below 0: they never are, as each goes on by itself.
+func (l *Launch) WorkerPod(index, n, attempt int) Object {
+	number, of, name := strconv.Itoa(index), *l, fmt.Sprintf("%s-worker-%d-%d", l.Name, index, n)
 	of.WorkerArgs = append(slices.Clone(l.WorkerArgs), "--last-words="+lastWords)
+	again := ""
+	if attempt >= 0 {
+		again = strconv.Itoa(attempt)
+		of.WorkerArgs = append(of.WorkerArgs, "--attempt="+again)
+	}
 	template := of.pod(worker, "Never", []object{{{"name", "JOB_COMPLETION_INDEX"}, {"value", number}}})
-	labels := append(l.labels(worker), field{IndexLabel, number})
+	labels := append(l.labels(worker), field{IndexLabel, number}, field{AttemptLabel, again})
 	body := object{{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", object{{"name", name}, {"namespace", l.Namespace}, {"labels", labels}}}}
 	return Object{Kind: "Pod", Name: name, resource: resource{"Pod", "v1", "pods"}, namespace: l.Namespace,
 		body: append(body, template[1:]...)} // its metadata is that above
-}
-
-// WorkerName is the name of the pod that is the n-th one of a worker, from 0 on.
-func (l *Launch) WorkerName(index, n int) string {
-	return fmt.Sprintf("%s-worker-%d-%d", l.Name, index, n)
 }

@@ -28,7 +28,7 @@ func TestOwned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := append(l.ServerObjects(), l.WorkerPod(0, "a-worker-0-0"))
+	all := append(l.ServerObjects(), l.WorkerPod(0, 0, -1))
 	if len(all) != len(kinds())+1 {
 		t.Errorf("%d objects and %d kinds, want one of each, and a pod", len(all), len(kinds()))
 	}

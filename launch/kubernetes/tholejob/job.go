@@ -4,13 +4,14 @@
 //
 //	what has become of a worker's pod                        then
 //	it ended with 0                                          the worker is done
-//	it is being deleted, was evicted, or is gone             another one at once; without checkpoints when it has ended
+//	it is being deleted, was evicted, or is gone             another one at once
 //	it ended with 75: a retry cures it                       another one
 //	it ended with 1 or 2: no retry cures it                  the job has failed
 //	it was killed, or ended with something else              another one, up to spec.restarts times
 //
 // One that ends again and again soon after its start has its successor after a pause. Pods have names with numbers that grow, so that a
-// successor may begin while the one before ends: the servers give its task only to one of the two (docs/recovery.md).
+// successor may begin while the one before ends: the servers give its task only to one of the two (docs/recovery.md). Without checkpoints
+// all workers begin anew when one is lost, as a later attempt of the job, by which the servers shut out what is left of the one before.
 package tholejob
 
 import (

@@ -200,5 +200,5 @@ func (j *Job) words(l *kubernetes.Launch, tasks int) error {
 	return nil
 }
 
-// goesOn reports whether a worker of the job takes the place of one that is about to end, and only one of them has it.
+// goesOn reports whether a worker of the job takes the place of one that was lost; else all begin anew.
 func (j *Job) goesOn() bool { return j.Spec.Checkpoint != "" }

@@ -70,12 +70,13 @@ type next struct {
 	job    *Job
 	state  *State
 	launch *kubernetes.Launch
+	due    map[int]int // numbers of pods to be made, by their workers
 	*Actions
 }
 
 // Next says what to do about a job, whose status is what the operator wrote last.
 func Next(j *Job, s *State) *Actions {
-	n := &next{job: j, state: s, Actions: &Actions{Status: j.Status.clone()}}
+	n := &next{job: j, state: s, due: map[int]int{}, Actions: &Actions{Status: j.Status.clone()}}
 	status := n.Status
 	launch, err := j.Launch()
 	n.launch = launch

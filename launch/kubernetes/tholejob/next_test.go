@@ -3,7 +3,9 @@ package tholejob
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -97,8 +99,18 @@ func (w *world) create(o *kubernetes.Object) {
 	if _, err := fmt.Sscanf(o.Name, "clicks-worker-%d-%d", &index, &number); err != nil {
 		w.t.Fatalf("%s: %v", o.Name, err)
 	}
-	w.pods = append(w.pods, w.pod(o.Name, "worker", index, `"status":{"phase":"Pending"}`))
+	p := w.pod(o.Name, "worker", index, `"status":{"phase":"Pending"}`)
+	text, err := o.YAML()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if found := attemptLabel.FindSubmatch(text); found != nil {
+		p.Attempt, _ = strconv.Atoi(string(found[1])) // it is a digit
+	}
+	w.pods = append(w.pods, p)
 }
+
+var attemptLabel = regexp.MustCompile(`thole.example/attempt: "(\d)"`)
 
 // pod is a pod of the job, of which a test says the rest as the API would.
 func (w *world) pod(name, component string, index int, rest string) *Pod {
@@ -165,9 +177,9 @@ func (w *world) becomes(name, status string) {
 	if p == nil {
 		w.t.Fatalf("no pod %s, there are %s", name, w.names())
 	}
-	uid, leaving, generation := p.UID, p.Leaving, p.Generation
+	before := *p
 	*p = *w.pod(name, p.Component, p.Index, `"status":`+status)
-	p.UID, p.Leaving, p.Generation = uid, leaving, generation
+	p.UID, p.Leaving, p.Deadline, p.Generation, p.Attempt = before.UID, before.Leaving, before.Deadline, before.Generation, before.Attempt
 }
 
 // run has pods of workers run.
@@ -255,19 +267,24 @@ func TestLost(t *testing.T) {
 		why          string
 	}{
 		{"deleted, and goes on from checkpoints", checkpoints, func(w *world) { w.leaves("clicks-worker-1-0") }, "0-0 1-1", 1, 0, "is being deleted"},
-		{"deleted, without checkpoints", "{}", func(w *world) { w.leaves("clicks-worker-1-0") }, "0-0", 0, 0, ""},
-		{"deleted, without checkpoints, and has ended", "{}", func(w *world) {
+		{"deleted, without checkpoints", "{}", func(w *world) { w.leaves("clicks-worker-1-0") }, "0-1 1-1", 2, 0, "is being deleted"},
+		{"killed, without checkpoints", "{}", func(w *world) { w.ends("clicks-worker-1-0", 137, 9, "") }, "0-1 1-0 1-1", 2, 1, "exit code 137"},
+		{"killed, without checkpoints, when another is done", "{}", func(w *world) {
+			w.ends("clicks-worker-0-0", 0, 9, "")
+			w.step()
+			w.ends("clicks-worker-1-0", 137, 9, "")
+		}, "0-0 0-1 1-0 1-1", 2, 1, "exit code 137"},
+		{"both lost at once, without checkpoints", "{}", func(w *world) {
+			w.ends("clicks-worker-0-0", 75, 9, "")
 			w.leaves("clicks-worker-1-0")
-			w.ends("clicks-worker-1-0", 130, 9, "")
-		}, "0-0 1-1", 1, 0, "is being deleted"},
-		{"gone without a word", "{}", func(w *world) { w.gone("clicks-worker-1-0") }, "0-0 1-0", 0, 0, ""},
-		{"evicted", "{}", func(w *world) { w.becomes("clicks-worker-1-0", `{"phase":"Failed","reason":"Evicted"}`) }, "0-0 1-0 1-1", 1, 0, "by the cluster (Evicted)"},
-		{"preempted", "{}", func(w *world) {
+		}, "0-0 0-1 1-1", 2, 0, "another worker was lost"},
+		{"evicted", checkpoints, func(w *world) { w.becomes("clicks-worker-1-0", `{"phase":"Failed","reason":"Evicted"}`) }, "0-0 1-0 1-1", 1, 0, "by the cluster (Evicted)"},
+		{"preempted", checkpoints, func(w *world) {
 			w.becomes("clicks-worker-1-0", `{"phase":"Failed","conditions":[{"type":"DisruptionTarget","status":"True"}],"containerStatuses":[
 				{"state":{"terminated":{"exitCode":137}}}]}`)
 		}, "0-0 1-0 1-1", 1, 0, "exit code 137"},
-		{"a retry cures it", "{}", func(w *world) { w.ends("clicks-worker-1-0", 75, 9, "a server was lost\n") }, "0-0 1-0 1-1", 1, 0, "code 75: a server was lost"},
-		{"killed", "{}", func(w *world) { w.ends("clicks-worker-1-0", 137, 9, "") }, "0-0 1-0 1-1", 1, 1, "exit code 137"},
+		{"a retry cures it", checkpoints, func(w *world) { w.ends("clicks-worker-1-0", 75, 9, "a server was lost\n") }, "0-0 1-0 1-1", 1, 0, "code 75: a server was lost"},
+		{"killed", checkpoints, func(w *world) { w.ends("clicks-worker-1-0", 137, 9, "") }, "0-0 1-0 1-1", 1, 1, "exit code 137"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := running(t, c.change)
@@ -279,6 +296,11 @@ func TestLost(t *testing.T) {
 			}
 			if m := s.lost(1); c.restarts > 0 && (m == nil || m.Failures != c.failures || !strings.Contains(m.Why, c.why)) {
 				t.Errorf("remembered %+v, want %d failures and %q", m, c.failures, c.why)
+			}
+			for _, p := range w.pods {
+				if p.Component == "worker" && p.End == nil && !p.Leaving && p.Attempt != s.Attempt {
+					t.Errorf("%s is of attempt %d, and the job is in %d", p.Name, p.Attempt, s.Attempt)
+				}
 			}
 			if w.step(); s.Phase != Recovering || w.job.Status.Restarts != c.restarts || w.names() != c.pods {
 				t.Errorf("looked at once more: %+v, pods %s", w.job.Status, w.names())
@@ -359,7 +381,7 @@ func TestFails(t *testing.T) {
 
 // TestPauses: a worker that ends soon again and again waits, one that ran for a while does not.
 func TestPauses(t *testing.T) {
-	w := running(t, `{"restarts":1000}`)
+	w := running(t, `{"restarts":1000,"checkpoint":"/d/ck"}`)
 	var pauses []time.Duration
 	for n := range 12 {
 		lasted := 3

@@ -19,6 +19,7 @@ type Pod struct {
 	kubernetes.Pod
 	UID        string
 	Number     int       // which one of its worker it is, from 0 on
+	Attempt    int       // how often all workers had been started again when it was made
 	Generation int64     // of the job, when it was made
 	Leaving    bool      // it is being deleted
 	Deadline   time.Time // when it has to be gone
@@ -77,6 +78,7 @@ func ReadPod(text []byte) (*Pod, error) {
 	if found := numbered.FindStringSubmatch(m.Name); found != nil {
 		p.Number, _ = strconv.Atoi(found[1]) // they are digits
 	}
+	p.Attempt, _ = strconv.Atoi(m.Labels[kubernetes.AttemptLabel])            // 0: they never are
 	p.Generation, _ = strconv.ParseInt(m.Annotations[GenerationMark], 10, 64) // 0: nobody has said
 	p.Disrupted = slices.ContainsFunc(o.Status.Conditions, func(c struct{ Type, Status string }) bool {
 		return c.Type == "DisruptionTarget" && c.Status == "True"

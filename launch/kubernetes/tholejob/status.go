@@ -19,7 +19,8 @@ type Status struct {
 	ReadyServers       int         `json:"readyServers"`
 	ActiveWorkers      int         `json:"activeWorkers"`
 	SucceededWorkers   int         `json:"succeededWorkers"`
-	Restarts           int         `json:"restarts"` // pods of workers that took the place of others
+	Restarts           int         `json:"restarts"`          // pods of workers that took the place of others
+	Attempt            int         `json:"attempt,omitempty"` // how often all workers were started again
 	CompletedIndexes   string      `json:"completedIndexes,omitempty"`
 	Lost               []Lost      `json:"lost,omitempty"`   // workers of which a pod was lost
 	Result             string      `json:"result,omitempty"` // of the training, as worker 0 says it

@@ -31,14 +31,20 @@ func (n *next) workers() {
 			}
 		}
 	}
-	all := true
+	for _, pods := range of {
+		n.Status.Attempt = max(n.Status.Attempt, pods[len(pods)-1].Attempt)
+	}
+	all := n.each(done, of)
+	if n.Status.over() {
+		return
+	}
+	attempt := n.Status.Attempt
+	if n.job.goesOn() {
+		attempt = -1
+	}
 	for i := range n.launch.Workers {
-		if !done[i] && n.worker(i, of[i]) {
-			done[i] = true
-			n.tell(false, "WorkerDone", "worker %d is done", i)
-		}
-		if all = all && done[i]; n.Status.over() {
-			return
+		if number, ok := n.due[i]; ok {
+			n.Create = append(n.Create, n.launch.WorkerPod(i, number, attempt))
 		}
 	}
 	n.Status.CompletedIndexes = indexText(done)
@@ -50,6 +56,46 @@ func (n *next) workers() {
 		n.say(Complete, true, "Trained", text, false)
 		n.finish()
 	}
+}
+
+// each looks at each worker, and reports whether all are done. When one is lost, and none can go on without it, all begin anew.
+func (n *next) each(done map[int]bool, of map[int][]*Pod) (all bool) {
+	attempt := n.Status.Attempt
+	all = true
+	for i := range n.launch.Workers {
+		if !done[i] && n.worker(i, of[i]) {
+			done[i] = true
+			n.tell(false, "WorkerDone", "worker %d is done", i)
+		}
+		if all = all && done[i]; n.Status.over() {
+			return false
+		}
+	}
+	if n.Status.Attempt == attempt {
+		return all
+	}
+	clear(done) // what they made is not there in the next attempt
+	n.Status.Result = ""
+	for i := range n.launch.Workers {
+		if pods := of[i]; len(pods) > 0 && pods[len(pods)-1].Attempt < n.Status.Attempt {
+			n.anew(i, pods[len(pods)-1])
+		}
+	}
+	return false
+}
+
+// anew has a worker begin anew, because another one was lost.
+func (n *next) anew(index int, p *Pod) {
+	m := n.Status.remember(index)
+	if m.Next > p.Number {
+		return // it was lost itself
+	}
+	m.Next, m.NotBefore, m.Why = p.Number+1, nil, "another worker was lost, and there is no checkpoint"
+	n.Status.Restarts++
+	if !p.Leaving && p.End == nil {
+		n.remove(p, false)
+	}
+	n.create(index, m.Next)
 }
 
 // worker looks at a worker whose pods these are, the last one last, makes one if it needs one, and reports whether it is done.
@@ -71,12 +117,13 @@ func (n *next) worker(index int, pods []*Pod) (done bool) {
 	switch {
 	case last.Number < number: // its successor is not there yet
 		n.create(index, number)
+	case last.Attempt < n.Status.Attempt: // it was to begin anew, and nobody has heard of that
+		n.anew(index, last)
 	case last.End != nil && last.End.Code == 0:
 		if index == 0 {
 			n.Status.Result = fmt.Sprintf("%.500s", last.End.Words)
 		}
 		return true
-	case last.Leaving && last.End == nil && !n.job.goesOn(): // two of them would be one too many
 	case last.Leaving, last.End != nil:
 		n.replace(index, last)
 	case last.Generation != n.job.Metadata.Generation:
@@ -110,7 +157,11 @@ func (n *next) replace(index int, p *Pod) {
 	}
 	m.wait(p, n.state.Now)
 	n.Status.Restarts++
-	n.tell(counts, "WorkerReplaced", "worker %d: %s; %s takes its place", index, why, n.launch.WorkerName(index, m.Next))
+	how := "another pod takes its place"
+	if !n.job.goesOn() {
+		n.Status.Attempt, how = max(n.Status.Attempt, p.Attempt+1), "without a checkpoint all workers begin anew"
+	}
+	n.tell(counts, "WorkerReplaced", "worker %d (%s): %s; %s", index, p.Name, why, how)
 	n.create(index, m.Next)
 }
 
@@ -132,7 +183,7 @@ func (n *next) create(index, number int) {
 		n.again(m.NotBefore.Sub(n.state.Now))
 		return
 	}
-	n.Create = append(n.Create, n.launch.WorkerPod(index, n.launch.WorkerName(index, number)))
+	n.due[index] = number
 }
 
 // count says how many there are of what.
