@@ -270,10 +270,10 @@ func TestLost(t *testing.T) {
 		{"deleted, without checkpoints", "{}", func(w *world) { w.leaves("clicks-worker-1-0") }, "0-1 1-1", 2, 0, "is being deleted"},
 		{"killed, without checkpoints", "{}", func(w *world) { w.ends("clicks-worker-1-0", 137, 9, "") }, "0-1 1-0 1-1", 2, 1, "exit code 137"},
 		{"killed, without checkpoints, when another is done", "{}", func(w *world) {
-			w.ends("clicks-worker-0-0", 0, 9, "")
+			w.ends("clicks-worker-1-0", 0, 9, "")
 			w.step()
-			w.ends("clicks-worker-1-0", 137, 9, "")
-		}, "0-0 0-1 1-0 1-1", 2, 1, "exit code 137"},
+			w.ends("clicks-worker-0-0", 137, 9, "")
+		}, "0-0 0-1 1-0 1-1", 2, 0, "another worker was lost"},
 		{"both lost at once, without checkpoints", "{}", func(w *world) {
 			w.ends("clicks-worker-0-0", 75, 9, "")
 			w.leaves("clicks-worker-1-0")
@@ -316,6 +316,28 @@ func TestLost(t *testing.T) {
 				t.Errorf("it does not go on: %+v", w.job.Status)
 			}
 		})
+	}
+}
+
+// TestSaved: when worker 0 is done the model is saved, and one that is lost after that is not made again.
+func TestSaved(t *testing.T) {
+	for _, change := range []string{"{}", checkpoints} {
+		for name, lose := range map[string]func(w *world){
+			"killed":  func(w *world) { w.ends("clicks-worker-1-0", 137, 9, "") },
+			"deleted": func(w *world) { w.leaves("clicks-worker-1-0") },
+			"gone":    func(w *world) { w.gone("clicks-worker-1-0") },
+		} {
+			w := running(t, change)
+			w.ends("clicks-worker-0-0", 0, 9, "")
+			w.settle()
+			if w.job.Status.Phase != Running {
+				t.Errorf("%s, %s: worker 1 still runs: %+v", change, name, w.job.Status)
+			}
+			lose(w)
+			if w.step(); w.job.Status.Phase != Succeeded || len(w.last.Create) > 0 {
+				t.Errorf("%s, %s: %+v, %d pods are made", change, name, w.job.Status, len(w.last.Create))
+			}
+		}
 	}
 }
 

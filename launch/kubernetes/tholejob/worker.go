@@ -63,7 +63,7 @@ func (n *next) each(done map[int]bool, of map[int][]*Pod) (all bool) {
 	attempt := n.Status.Attempt
 	all = true
 	for i := range n.launch.Workers {
-		if !done[i] && n.worker(i, of[i]) {
+		if !done[i] && n.worker(i, of[i], done[0]) {
 			done[i] = true
 			n.tell(false, "WorkerDone", "worker %d is done", i)
 		}
@@ -98,15 +98,18 @@ func (n *next) anew(index int, p *Pod) {
 	n.create(index, m.Next)
 }
 
-// worker looks at a worker whose pods these are, the last one last, makes one if it needs one, and reports whether it is done.
-func (n *next) worker(index int, pods []*Pod) (done bool) {
+// worker looks at a worker whose pods these are, the last one last, makes one if it needs one, and reports whether it is done. When the model
+// is saved, as worker 0 is done, one that is lost has nothing left to do.
+func (n *next) worker(index int, pods []*Pod, saved bool) (done bool) {
 	number := 0
 	if known := n.Status.lost(index); known != nil {
 		number = known.Next
 	}
 	if len(pods) == 0 {
-		n.create(index, number)
-		return false
+		if !saved {
+			n.create(index, number)
+		}
+		return saved
 	}
 	last := pods[len(pods)-1]
 	for _, p := range pods[:max(0, len(pods)-2)] { // the one before stays, for what it wrote
@@ -115,6 +118,8 @@ func (n *next) worker(index int, pods []*Pod) (done bool) {
 		}
 	}
 	switch {
+	case last.Number < number && saved:
+		return true
 	case last.Number < number: // its successor is not there yet
 		n.create(index, number)
 	case last.Attempt < n.Status.Attempt: // it was to begin anew, and nobody has heard of that
@@ -124,6 +129,8 @@ func (n *next) worker(index int, pods []*Pod) (done bool) {
 			n.Status.Result = fmt.Sprintf("%.500s", last.End.Words)
 		}
 		return true
+	case saved && (last.End == nil || last.End.Code != exitError && last.End.Code != exitUsage):
+		return last.Leaving || last.End != nil
 	case last.Leaving, last.End != nil:
 		n.replace(index, last)
 	case last.Generation != n.job.Metadata.Generation:
