@@ -67,7 +67,8 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("objects\n%s\nwant\n%s", all, want)
 	}
 	pod := documents(t, []kubernetes.Object{got.WorkerPod(1, 7, 3)})
-	for _, text := range []string{"name: clicks-worker-1-7", "thole.example/index: \"1\"", "--task=$(JOB_COMPLETION_INDEX)/2", "--attempt=3", "thole.example/attempt: \"3\"", "restartPolicy: Never", "tolerationSeconds: 10"} {
+	for _, text := range []string{"name: clicks-worker-1-7", "thole.example/index: \"1\"", "--task=$(JOB_COMPLETION_INDEX)/2", "--attempt=3",
+		"thole.example/attempt: \"3\"", "restartPolicy: Never", "tolerationSeconds: 10"} {
 		if !strings.Contains(pod, text) {
 			t.Errorf("the pod has no %s:\n%s", text, pod)
 		}

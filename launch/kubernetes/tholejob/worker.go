@@ -98,8 +98,8 @@ func (n *next) anew(index int, p *Pod) {
 	n.create(index, m.Next)
 }
 
-// worker looks at a worker whose pods these are, the last one last, makes one if it needs one, and reports whether it is done. When the model
-// is saved, as worker 0 is done, one that is lost has nothing left to do.
+// worker looks at a worker whose pods these are, the last one last, makes one if it needs one, and reports whether it is done. When the
+// model is saved, as worker 0 is done, one that is lost has nothing left to do.
 func (n *next) worker(index int, pods []*Pod, saved bool) (done bool) {
 	number := 0
 	if known := n.Status.lost(index); known != nil {
