@@ -545,3 +545,19 @@ func TestIndexes(t *testing.T) {
 		t.Errorf("of nonsense comes %q, want 7", got)
 	}
 }
+
+// TestCheckpointLater: a job that has begun anew, and is given a checkpoint, has attempts no more.
+func TestCheckpointLater(t *testing.T) {
+	w := running(t, "{}")
+	w.ends("clicks-worker-1-0", 75, 100, "")
+	w.settle()
+	w.gone()
+	w.job.Spec.Checkpoint, w.job.Metadata.Generation = "/d/ck", 2
+	w.settle()
+	w.gone()
+	w.settle()
+	w.run("clicks-worker-0-2", "clicks-worker-1-2")
+	if w.settle(); w.job.Status.Phase != Running || w.find("clicks-worker-0-2").Attempt != 0 {
+		t.Errorf("%+v, pods %s", w.job.Status, w.names())
+	}
+}

@@ -122,7 +122,7 @@ func (n *next) worker(index int, pods []*Pod, saved bool) (done bool) {
 		return true
 	case last.Number < number: // its successor is not there yet
 		n.create(index, number)
-	case last.Attempt < n.Status.Attempt: // it was to begin anew, and nobody has heard of that
+	case !n.job.goesOn() && last.Attempt < n.Status.Attempt: // it was to begin anew, and nobody has heard of that
 		n.anew(index, last)
 	case last.End != nil && last.End.Code == 0:
 		if index == 0 {
