@@ -51,6 +51,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -87,6 +88,7 @@ type Bucket struct {
 	root   string
 	client *lib.Client
 	close  func() error
+	life   context.Context // until Close
 
 	mu   sync.Mutex
 	mine map[string]bool // names of leases that this process has, or is about to have
@@ -129,7 +131,10 @@ func New(ctx context.Context, o Options) (*Bucket, error) {
 		forget()
 		return nil, b.explain(opConnect, "", err)
 	}
+	var end context.CancelFunc
+	b.life, end = context.WithCancel(context.WithoutCancel(ctx))
 	b.close = sync.OnceValue(func() error { // twice it would panic
+		end()
 		forget()
 		return b.client.Close()
 	})
@@ -180,6 +185,11 @@ func inode(info os.FileInfo) uint64 {
 		return status.GetFileId()
 	}
 	return 0
+}
+
+// inodePath is where a file or folder is by that number, whatever its name.
+func inodePath(info os.FileInfo) string {
+	return "/.reserved/.inodes/" + strconv.FormatUint(inode(info), 10)
 }
 
 // entries lists a folder, looked at once.

@@ -26,7 +26,7 @@ type Options struct {
 	Backoff     time.Duration // longest pause between two attempts; 0 is 10 s
 	Timeout     time.Duration // for how long a connection may not move; 0 is 1 min
 	Stale       time.Duration // age at which a publish that was begun is taken for one whose process ended; 0 is 1 min
-	Lease       time.Duration // for how long a claim or hold stands that is not renewed; 0 is 2 min
+	Lease       time.Duration // for how long a claim or hold stands that is not renewed, as every twelfth of it; 0 is 1 min
 	Age         time.Duration // at which unfinished uploads and temporary objects that nobody holds count as left; 0 is a day
 }
 
@@ -64,7 +64,7 @@ func (o *Options) fill() error {
 	fallback(&o.Backoff, 10*time.Second)
 	fallback(&o.Timeout, time.Minute)
 	fallback(&o.Stale, time.Minute)
-	fallback(&o.Lease, 2*time.Minute)
+	fallback(&o.Lease, time.Minute)
 	fallback(&o.Age, 24*time.Hour)
 	return nil
 }
