@@ -58,9 +58,16 @@ func (b *Bucket) attempts(ctx context.Context, patience time.Duration, do func()
 			return context.Cause(ctx)
 		}
 		err := do()
-		if err == nil || !passes(err) || !time.Now().Add(wait).Before(end) {
+		if err == nil || !passes(err) {
+			b.outage.Over(true)
 			return err
 		}
+		now := time.Now()
+		if !now.Add(wait).Before(end) {
+			b.outage.Over(false)
+			return err
+		}
+		b.outage.Failed(now, short(err), wait, end.Sub(now))
 		if err := sleep(ctx, wait); err != nil {
 			return err
 		}

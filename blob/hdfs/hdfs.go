@@ -77,6 +77,9 @@ type Options struct {
 	// Age is how old temporary files have to be that nobody holds, by the clocks of this machine and the namenode, to count as
 	// leftovers; 0: a day.
 	Age time.Duration
+	// Tell is called when the cluster has not done what it was asked to for Quiet (0: 2 s), and when it does again; nil: nobody is told.
+	Tell  func(text string)
+	Quiet time.Duration
 
 	conf map[string]string // of the cluster's configuration, if it was read
 }
@@ -89,6 +92,7 @@ type Bucket struct {
 	client *lib.Client
 	close  func() error
 	life   context.Context // until Close
+	outage blob.Outage
 
 	mu   sync.Mutex
 	mine map[string]bool // names of leases that this process has, or is about to have
@@ -112,7 +116,9 @@ func New(ctx context.Context, o Options) (*Bucket, error) {
 	o.Timeout = cmp.Or(o.Timeout, time.Minute)
 	o.Patience = cmp.Or(o.Patience, 30*time.Second)
 	o.Age = cmp.Or(o.Age, 24*time.Hour)
+	o.Quiet = cmp.Or(o.Quiet, 2*time.Second)
 	b := &Bucket{opts: o, root: path.Clean("/" + o.Root), mine: map[string]bool{}}
+	b.outage = blob.Outage{Store: "hdfs://" + strings.Join(o.Addresses, ","), Tell: o.Tell, Quiet: o.Quiet}
 	options, err := o.library()
 	if err != nil {
 		return nil, err

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -79,13 +77,16 @@ func New(ctx context.Context, o Options) (*Bucket, error) {
 	return b, nil
 }
 
-// Open is New for a blob.Store: of what stands behind "s3://" up to the first slash, with settings of the environment.
-func Open(ctx context.Context, authority string) (blob.Bucket, error) {
-	o, err := ParseURL(Scheme + authority)
-	if err != nil {
-		return nil, err
-	}
-	return New(ctx, o)
+// Store is where URLs of S3 lead, with settings of the environment. tell is called with lines on stores that do not answer; it may be nil.
+func Store(tell func(text string)) blob.Store {
+	return blob.Store{Scheme: "s3", Open: func(ctx context.Context, authority string) (blob.Bucket, error) {
+		o, err := ParseURL(Scheme + authority)
+		if err != nil {
+			return nil, err
+		}
+		o.Tell = tell
+		return New(ctx, o)
+	}}
 }
 
 // defaultRegion is the region of requests when nobody names one.
@@ -97,21 +98,6 @@ func (b *Bucket) Close() error {
 		b.http.CloseIdleConnections()
 	}
 	return nil
-}
-
-// retryer repeats what the store refused for the moment: throttling, faults of its own, and connections that broke.
-func (o *Options) retryer() aws.Retryer {
-	return retry.NewStandard(func(r *retry.StandardOptions) {
-		r.MaxAttempts = o.Attempts
-		r.MaxBackoff = o.Backoff
-		r.RateLimiter = ratelimit.None // attempts bound it; a quota shared by all requests makes one fail for what others met
-		r.Retryables = append(r.Retryables, retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
-			if cut(err) { // also in the middle of an answer
-				return aws.TrueTernary
-			}
-			return aws.UnknownTernary
-		}))
-	})
 }
 
 // transport lets connections give up that do not move for a while, and buffers as much as large objects deserve.

@@ -79,6 +79,15 @@ func (e *env) now() time.Time {
 	return e.clock()
 }
 
+// tellOfStore prints a line about a store, over that of a progress.
+func (e *env) tellOfStore(text string) {
+	clear := ""
+	if terminal(e.err) {
+		clear = "\r\x1b[K"
+	}
+	fmt.Fprintln(e.err, clear+escaped(text))
+}
+
 // Exit codes. Scripts may rely on them.
 const (
 	exitError       = 1   // the work could not be done; of diff: the models differ
@@ -116,7 +125,8 @@ func Main(args []string, std *env) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	out := &checked{w: std.out, name: "standard output"}
-	e := &env{args: args, in: std.in, out: out, err: std.err, clock: std.clock, paths: blob.NewPaths(stores()...)}
+	e := &env{args: args, in: std.in, out: out, err: std.err, clock: std.clock}
+	e.paths = blob.NewPaths(stores(e.tellOfStore)...)
 	defer e.clean()
 	root := rootCommand(e)
 	root.SetArgs(args)
