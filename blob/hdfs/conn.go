@@ -14,17 +14,24 @@ const dialTimeout = 10 * time.Second
 func (b *Bucket) dialer() func(network, address string) (net.Conn, error) {
 	d := &net.Dialer{Timeout: min(dialTimeout, b.opts.Timeout), KeepAlive: 30 * time.Second}
 	return func(network, address string) (net.Conn, error) {
-		c, err := d.Dial(network, address)
+		c, err := d.DialContext(b.life, network, address)
 		if err != nil {
 			return nil, err
 		}
-		return &conn{c, b.opts.Timeout}, nil
+		return &conn{c, b.opts.Timeout, context.AfterFunc(b.life, func() { c.Close() })}, nil
 	}
 }
 
 type conn struct {
 	net.Conn
 	timeout time.Duration
+	forget  func() bool // that the bucket may be closed
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	c.forget()
+	return c.Conn.Close()
 }
 
 func (c *conn) Read(p []byte) (int, error) {
@@ -52,6 +59,9 @@ func (b *Bucket) attempt(ctx context.Context, do func() error) error {
 }
 
 func (b *Bucket) attempts(ctx context.Context, patience time.Duration, do func() error) error {
+	ctx, over := context.WithCancel(ctx)
+	defer over()
+	defer context.AfterFunc(b.life, over)()
 	end := time.Now().Add(patience)
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		if ctx.Err() != nil {

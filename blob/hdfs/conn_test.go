@@ -12,7 +12,7 @@ import (
 // TestOutageIsTold: what is tried again for a while is told of once, and when it goes well.
 func TestOutageIsTold(t *testing.T) {
 	var told []string
-	b := &Bucket{outage: blob.Outage{Store: "hdfs://h:1", Tell: func(text string) { told = append(told, text) }, Quiet: 100 * time.Millisecond}}
+	b := &Bucket{life: t.Context(), outage: blob.Outage{Store: "hdfs://h:1", Tell: func(text string) { told = append(told, text) }, Quiet: 100 * time.Millisecond}}
 	for range 2 {
 		err := b.attempts(t.Context(), time.Hour, func() error {
 			if len(told)%2 == 0 {

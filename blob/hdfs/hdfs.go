@@ -119,6 +119,9 @@ func New(ctx context.Context, o Options) (*Bucket, error) {
 	o.Quiet = cmp.Or(o.Quiet, 2*time.Second)
 	b := &Bucket{opts: o, root: path.Clean("/" + o.Root), mine: map[string]bool{}}
 	b.outage = blob.Outage{Store: "hdfs://" + strings.Join(o.Addresses, ","), Tell: o.Tell, Quiet: o.Quiet}
+	var end context.CancelFunc
+	b.life, end = context.WithCancel(context.WithoutCancel(ctx))
+	defer context.AfterFunc(ctx, end)() // whoever gives up while it connects waits for nothing
 	options, err := o.library()
 	if err != nil {
 		return nil, err
@@ -134,11 +137,10 @@ func New(ctx context.Context, o Options) (*Bucket, error) {
 		forget = options.KerberosClient.Destroy // renews tickets until then
 	}
 	if b.client, err = lib.NewClient(options); err != nil {
+		end()
 		forget()
 		return nil, b.explain(opConnect, "", err)
 	}
-	var end context.CancelFunc
-	b.life, end = context.WithCancel(context.WithoutCancel(ctx))
 	b.close = sync.OnceValue(func() error { // twice it would panic
 		end()
 		forget()
@@ -158,7 +160,7 @@ func New(ctx context.Context, o Options) (*Bucket, error) {
 	return b, nil
 }
 
-// Close ends the connection. What was claimed or held is free a minute later, if it was not released.
+// Close ends the connections, and what goes on by them. What was claimed or held is free a minute later, if it was not released.
 func (b *Bucket) Close() error { return b.close() }
 
 // path is where a name is in the file system, url how it is written in errors.

@@ -70,7 +70,9 @@ func launchHere(ctx context.Context, e *env, l *launch) error {
 		p.tellLoad(func(format string, args ...any) { fmt.Fprintln(e.err, escaped(fmt.Sprintf(format, args...))) })
 	}
 	fmt.Fprintf(e.err, "launch %s%s; logs in %s\n", l.countsText(), scaled, escaped(dir))
+	e.until(context.WithoutCancel(ctx)) // its processes may take their time to end
 	err = l.supervise(ctx, e, p, dir, asked)
+	e.until(ctx)
 	if err == nil || ctx.Err() != nil {
 		remove()
 	}

@@ -80,6 +80,7 @@ ends, with exit code 75 if jobs were running. With --log it waits for nothing.`,
 			if tied {
 				ctx = untilEnd(ctx, e.in)
 			}
+			e.until(ctx)
 			return serve(ctx, c.Context(), e, &o, log)
 		},
 	}
