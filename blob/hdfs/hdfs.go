@@ -127,8 +127,14 @@ func New(ctx context.Context, o Options) (*Bucket, error) {
 		return nil, err
 	}
 	dial := b.dialer()
-	options.NamenodeDialFunc = func(_ context.Context, network, address string) (net.Conn, error) { return dial(network, address) }
-	options.DatanodeDialFunc = options.NamenodeDialFunc
+	options.DatanodeDialFunc = func(_ context.Context, network, address string) (net.Conn, error) { return dial(network, address) }
+	options.NamenodeDialFunc = func(_ context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &framed{Conn: c}, nil
+	}
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
