@@ -218,7 +218,7 @@ func (l *launch) folder(e *env) (dir string, remove func(), err error) {
 	if l.dir != "" {
 		return l.dir, remove, os.MkdirAll(l.dir, 0o777)
 	}
-	root := runsAt(l.runs)
+	root := l.root()
 	if root == runsNone {
 		if dir, err = os.MkdirTemp("", "thole-*"+launchEnding); err == nil && !l.detach {
 			remove = func() { os.RemoveAll(dir) }
@@ -237,6 +237,16 @@ func (l *launch) folder(e *env) (dir string, remove func(), err error) {
 			return dir, remove, err
 		}
 	}
+}
+
+// root is the folder in which those of launches are; runsNone: in none that stays. A job of Slurm outlives this process, and its nodes have
+// to see its folder: it has one in the working directory at least, as what sbatch writes.
+func (l *launch) root() string {
+	root := runsAt(l.runs)
+	if root == runsNone && l.on == "slurm" {
+		return runsFolder
+	}
+	return root
 }
 
 // socketsLongest is how long the path of a folder of sockets may be: systems take some hundred bytes for the path of a socket.

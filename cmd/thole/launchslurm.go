@@ -123,11 +123,7 @@ func launchOnSlurm(ctx context.Context, e *env, l *launch) error {
 func (l *launch) printScript(e *env, p *plan) error {
 	dir := l.dir
 	if dir == "" {
-		root := runsAt(l.runs)
-		if root == runsNone { // a job outlives this process, and so does its folder
-			root = runsFolder
-		}
-		dir = filepath.Join(root, e.now().Format("20060102-150405")+"-"+l.algo+launchEnding)
+		dir = filepath.Join(l.root(), e.now().Format("20060102-150405")+"-"+l.algo+launchEnding)
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
