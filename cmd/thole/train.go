@@ -100,7 +100,7 @@ classifiers learn by adagrad. The job, its progress and how it ended are kept in
 				return usageError{errors.New("--json without --cv, want both: it prints the results of a cross-validation (--log writes those " +
 					"of a training as JSON lines)")}
 			}
-			ctx, ended := j.untilFarewell(c.Context(), func(format string, args ...any) { fmt.Fprintf(e.err, format+"\n", args...) })
+			ctx, ended := j.untilFarewell(c.Context(), e, func(format string, args ...any) { fmt.Fprintf(e.err, format+"\n", args...) })
 			return ended(j.train(ctx, e))
 		},
 	}
