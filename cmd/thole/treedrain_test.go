@@ -15,8 +15,8 @@ import (
 func TestTreesDrained(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	mustRun(t, dir, "data", "clicks", "--rows", "4000", "--out", "clicks.libsvm")
-	settings := []string{"--algo", "gbdt", "--data", "clicks.libsvm", "--trees", "400", "--subsample", "0.6"}
+	mustRun(t, dir, "data", "clicks", "--rows", "2000", "--out", "clicks.libsvm")
+	settings := []string{"--algo", "gbdt", "--data", "clicks.libsvm", "--trees", "200", "--subsample", "0.6"}
 	mustRun(t, dir, append([]string{"train", "--model", "alone"}, settings...)...)
 	for name, tasks := range map[string][]string{"one": nil, "two tasks": {"--tasks", "2"}} {
 		t.Run("train: "+name, func(t *testing.T) {
