@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -61,9 +62,13 @@ func TestInterruptedStore(t *testing.T) {
 			for name, value := range storeVariables(s) {
 				t.Setenv(name, value)
 			}
-			reached, hangs := make(chan struct{}, 1000), false
+			var hangs atomic.Bool
+			reached := make(chan struct{}, 1000)
 			s.Plan(func(_ int, r *http.Request) s3test.Action {
-				if hangs = hangs || c.from(r); !hangs {
+				if c.from(r) {
+					hangs.Store(true)
+				}
+				if !hangs.Load() {
 					return s3test.Pass
 				}
 				reached <- struct{}{}
