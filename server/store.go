@@ -25,6 +25,7 @@ type store struct {
 	own        bool // the bound is the matrix's own
 	lasting    bool // the job has checkpoints, as far as is known when the matrix is made, or a log
 	parts      *part.Map
+	digest     string // of parts
 	rule       *psf.Rule
 	blockRows  int64 // of the matrix as it is saved
 	blockCols  int64
