@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Job is what the catalogue has of a job. A job has attempts, counted from 1: when a server or a task is lost, all that is left
@@ -104,6 +105,37 @@ func Complete(ctx context.Context, s Store, cluster, job string, attempt int) er
 		return nil
 	})
 	return err
+}
+
+// Superseded waits until an attempt of a job has begun that is later than the given one, and says which. It costs the store what attempts and
+// checkpoints of the job are written, where [Changed] costs it each renewal of each server: so one process of a job watches the servers, and
+// the others, of which there may be many, watch what that one begins. A store that does not answer is waited for.
+func Superseded(ctx context.Context, s Store, cluster, job string, attempt int) (later int, err error) {
+	if err := CheckNames(cluster, job); err != nil {
+		return 0, err
+	}
+	for {
+		j, v, err := last(ctx, s, cluster, job)
+		if err == nil && j.Attempt > attempt {
+			return j.Attempt, nil
+		}
+		if err == nil {
+			_, _, err = s.Watch(ctx, jobKey(cluster, job), v)
+		}
+		switch {
+		case err == nil:
+			continue
+		case ctx.Err() != nil:
+			return 0, ctx.Err()
+		case errors.Is(err, ErrRecord):
+			return 0, err
+		}
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
 }
 
 // Last is what the catalogue has of a job; its attempt is 0 if it has nothing.
