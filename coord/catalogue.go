@@ -107,8 +107,8 @@ func Complete(ctx context.Context, s Store, cluster, job string, attempt int) er
 	return err
 }
 
-// Superseded waits until an attempt of a job has begun that is later than the given one, and says which. It costs the store what attempts and
-// checkpoints of the job are written, where [Changed] costs it each renewal of each server: so one process of a job watches the servers, and
+// Superseded waits until an attempt of a job has begun that is later than the given one, and says which. The store is asked when an attempt
+// or a checkpoint of the job is written, for [Changed] with each renewal of each server: so one process of a job watches the servers, and
 // the others, of which there may be many, watch what that one begins. A store that does not answer is waited for.
 func Superseded(ctx context.Context, s Store, cluster, job string, attempt int) (later int, err error) {
 	if err := CheckNames(cluster, job); err != nil {
@@ -184,9 +184,10 @@ func change(ctx context.Context, s Store, cluster, job string, edit func(*Job) e
 
 // Jobs is the names of all jobs of a cluster that the catalogue has.
 func Jobs(ctx context.Context, s Store, cluster string) ([]string, error) {
-	keys, err := s.List(ctx, cluster+jobPart)
+	all, err := s.List(ctx, cluster+jobPart)
 	var names []string
-	for _, key := range keys {
+	for _, e := range all {
+		key := e.Key
 		name, nerr := url.PathUnescape(strings.TrimPrefix(key, cluster+jobPart))
 		if nerr != nil || jobKey(cluster, name) != key {
 			return nil, fmt.Errorf("coord: %s, want the name of a job, escaped as a part of a URL's path: %w", key, ErrRecord)
