@@ -106,7 +106,8 @@ func (s *Server) newStore(j *job, a *rpc.Create, spec *rpc.Spec) (*store, error)
 		if _, err := shard.Need(m, out.parts.At(id), out.rule); err != nil {
 			return nil, fmt.Errorf("%w: %w", rpc.ErrRefused, err)
 		}
-		out.partitions[id] = &partition{id: id, of: out}
+		p := &partition{id: id, at: len(out.owned), of: out}
+		out.partitions[id], out.owned = p, append(out.owned, p)
 	}
 	out.blockRows, out.blockCols = cut.Block(m)
 	out.digest = out.parts.Digest()
@@ -188,10 +189,7 @@ func (j *job) install(all, fresh []*store) {
 	}
 	j.stores.Store(&all)
 	for _, s := range fresh {
-		for _, p := range s.partitions {
-			if p == nil {
-				continue
-			}
+		for _, p := range s.owned {
 			p.bytes = s.reserved.Split(s.need(p.id))
 			p.counted.Store(s.need(p.id))
 			if p.post(p.deed(p.make)) {
@@ -261,10 +259,8 @@ func (s *store) newShard(id int) (*shard.Shard, error) {
 
 // denseBytes is about what the partitions here take from the start.
 func (s *store) denseBytes() (total int64) {
-	for _, p := range s.partitions {
-		if p != nil {
-			total += s.need(p.id)
-		}
+	for _, p := range s.owned {
+		total += s.need(p.id)
 	}
 	return total
 }

@@ -2,12 +2,14 @@ package server_test
 
 import (
 	"encoding/json"
+	"runtime"
 	"strings"
 	"testing"
 
 	"thole.example/matrix"
 	"thole.example/part"
 	"thole.example/rpc"
+	"thole.example/ssp"
 )
 
 // TestCreateMaps: a task that has computed the routing map is not told it; one that has another, or says nothing, is.
@@ -22,13 +24,6 @@ func TestCreateMaps(t *testing.T) {
 		m, err := part.NewMap(&meta, cut, 200, 1)
 		if err != nil {
 			t.Fatal(err)
-		}
-		arg := func(v any) []byte {
-			text, err := json.Marshal(v)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return text
 		}
 		other := strings.Repeat("0", len(m.Digest()))
 		for task, c := range []struct {
@@ -51,4 +46,31 @@ func TestCreateMaps(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestOneOfMany: what a step takes of memory does not grow with the partitions that other servers have. Under ASP each task's tick is one.
+func TestOneOfMany(t *testing.T) {
+	perStep := func(servers int) uint64 {
+		const steps = 200
+		c := serve(t, nil).dial()
+		c.must(rpc.Request{Op: rpc.OpJoin, Arg: arg(rpc.Join{Job: "j", Tasks: 1, Bound: ssp.ASP})})
+		w := c.createOn(servers, rpc.Spec{Partitioner: "hash",
+			Meta: matrix.Meta{Name: "w", Rows: 1, Cols: 1 << 40, DType: matrix.F32, Layout: matrix.RowSparse, Rule: "sgd"}})[0]
+		key := int64(0)
+		for w.parts.Owners[w.parts.Of(key)] != 0 {
+			key++
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for clock := range steps {
+			if _, err := c.push([]rpc.Part{w.columns(clock, map[int64]float64{key: 1})}, w.tick(clock, 1, 0.1)).Wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		return (after.TotalAlloc - before.TotalAlloc) / steps
+	}
+	if alone, many := perStep(1), perStep(1024); many > 2*alone {
+		t.Errorf("a step takes %d bytes on one server, and %d on one of 1,024, want no more", alone, many)
+	}
 }

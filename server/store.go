@@ -30,6 +30,7 @@ type store struct {
 	blockRows  int64 // of the matrix as it is saved
 	blockCols  int64
 	partitions []*partition  // by id; nil where another server has it
+	owned      []*partition  // those that are here, ascending: of many servers each has a few
 	slowest    atomic.Int32  // clock of the matrix, as far as it has been folded
 	choice     rpc.NonFinite // what becomes of values that are not finite
 	nonFinite  int64         // parts of pushes with such values; the job's mailbox counts

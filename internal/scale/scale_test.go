@@ -85,6 +85,8 @@ func TestFull(t *testing.T) {
 	}{
 		{"BSP, steps of 2,000 keys", setup{bound: ssp.BSP, clocks: 4, keys: 2000}},
 		{"BSP, 20 keys", setup{bound: ssp.BSP, clocks: 6, keys: 20}},
+		{"BSP, 20 keys, one message of 20,000 lost", setup{bound: ssp.BSP, clocks: 6, keys: 20, lossOf: 20_000}},
+		{"SSP(3), the same", setup{bound: 3, clocks: 8, keys: 20, lossOf: 20_000}},
 		{"BSP, 20 keys, one task 4 times slower", setup{bound: ssp.BSP, clocks: 10, keys: 20, seed: 2}},
 		{"SSP(3), the same", setup{bound: 3, clocks: 10, keys: 20, seed: 2}},
 		{"ASP, the same", setup{bound: ssp.ASP, clocks: 10, keys: 20, seed: 2}},
@@ -95,6 +97,7 @@ func TestFull(t *testing.T) {
 	} {
 		s := c.setup
 		s.tasks, s.servers, s.space, s.seed = 1000, 200, 1<<16, max(1, s.seed)
+		s.lossOf = cmp.Or(s.lossOf, 50_000_000)
 		w, began := newWorld(s), time.Now()
 		if err := w.run(); err != nil {
 			t.Errorf("%s: %v", c.name, err)
@@ -103,7 +106,7 @@ func TestFull(t *testing.T) {
 		fmt.Fprintf(out, "%s\t%d\t%v\t%.0f\t%.0f\t%d\t%v\t%d\t%d\t%.0f\n", c.name, s.clocks, w.usual().Round(time.Millisecond), perTask,
 			perTask*float64(s.tasks)/float64(s.servers), w.count.kills+w.count.killed, w.longest().Round(10*time.Millisecond), w.count.attempts,
 			w.count.events, float64(w.count.events)/time.Since(began).Seconds())
-		fmt.Printf("%s: %+v, clocks %v, outages %v\n", c.name, w.count, w.usual(), w.outages)
+		t.Logf("%s: %+v, outages %v", c.name, w.count, w.outages)
 	}
 	_ = out.Flush()
 	t.Logf("1,000 tasks on 200 servers, steps of %v\n%s", compute, &text)

@@ -4,6 +4,7 @@
 package scale
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
 	"math/rand/v2"
@@ -29,13 +30,13 @@ type setup struct {
 	kills, workers, cuts int // servers and workers that are killed, connections that break
 	moveTo               int // servers to which the job moves amid it; 0: it stays
 	checkpoint           int // clocks between two checkpoints; 0: none
+	lossOf               int // messages of which one is lost on the way, and sent again; 0: 20,000
 }
 
 // What things take. A message costs its server and its task what one costs on the machine of docs/scale.md.
 const (
 	flight     = 100 * time.Microsecond // of a message on the network, at least
 	resend     = 200 * time.Millisecond // until a packet that was lost comes again
-	lossOf     = 20_000                 // messages of which one is lost
 	serverCost = 6 * time.Microsecond   // of a message
 	taskCost   = 3 * time.Microsecond
 	compute    = 50 * time.Millisecond  // of a step, about
@@ -184,7 +185,7 @@ func (w *world) plan() {
 // delay is how long a message is on its way.
 func (w *world) delay() time.Duration {
 	d := flight + time.Duration(w.rnd.ExpFloat64()*float64(flight))
-	if w.rnd.IntN(lossOf) == 0 {
+	if w.rnd.IntN(cmp.Or(w.lossOf, 20_000)) == 0 {
 		w.count.lost++
 		d += resend
 	}
