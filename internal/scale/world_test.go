@@ -162,7 +162,7 @@ func (w *world) plan() {
 	long := time.Duration(w.clocks) * compute
 	draw := func(n int, do func()) {
 		for range n {
-			w.after(2*time.Second+time.Duration(w.rnd.Int64N(int64(long))), do)
+			w.after(1700*time.Millisecond+time.Duration(w.rnd.Int64N(int64(long/2))), do) // workers come within a second
 		}
 	}
 	draw(w.setup.kills, func() { w.places[w.rnd.IntN(w.saved.servers)].kill() })
