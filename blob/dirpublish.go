@@ -9,11 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 )
 
 // State implements Bucket: a digest of the names of the tree with what tells one file from another and from itself before it
-// was written to.
+// was written to. What is temporary is no part of it, nor what goes while it is looked at.
 func (d *Dir) State(_ context.Context, name string) (State, error) {
 	if err := checkName(name); err != nil {
 		return Nothing, err
@@ -31,10 +32,21 @@ func stateOf(root string) (State, error) {
 	}
 	sum := sha256.New()
 	err := filepath.WalkDir(root, func(file string, e fs.DirEntry, err error) error {
-		if err != nil {
+		switch {
+		case missing(err):
+			return nil
+		case err != nil:
 			return err
+		case file != root && strings.HasPrefix(e.Name(), tmpMark):
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
 		}
 		info, err := e.Info()
+		if missing(err) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}

@@ -204,7 +204,9 @@ func (e entry) list(to []byte, path string) []byte {
 		return fmt.Appendf(to, "%q %d\n", path, e.made)
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.kids)) {
-		to = e.kids[name].list(to, path+"/"+name)
+		if !strings.HasPrefix(name, tmpMark) {
+			to = e.kids[name].list(to, path+"/"+name)
+		}
 	}
 	return to
 }

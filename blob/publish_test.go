@@ -94,6 +94,32 @@ func TestPublishGivesBack(t *testing.T) {
 	}
 }
 
+// TestStateMeanwhile looks at a tree in which files and folders come and go.
+func TestStateMeanwhile(t *testing.T) {
+	b := NewDir(t.TempDir())
+	put(t, b, "m/x")
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for range 300 {
+			put(t, b, "m/sub/y", "m/z")
+			if err := errors.Join(b.Remove(t.Context(), "m/sub"), b.Remove(t.Context(), "m/z")); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	for {
+		if _, err := b.State(t.Context(), "m"); err != nil {
+			t.Error(err)
+		}
+		select {
+		case <-over:
+			return
+		default:
+		}
+	}
+}
+
 // TestStateOfLinks tells a link from what it points to.
 func TestStateOfLinks(t *testing.T) {
 	dir := t.TempDir()

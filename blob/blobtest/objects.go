@@ -293,7 +293,12 @@ func temporaryNamesAreNotListed(t *testing.T, k Kind) {
 		wantList(t, b, "_tmp.m.1", "_tmp.m.1/deep/v _tmp.m.1/w")
 		wantList(t, b, "_tmp.m.1/deep", "_tmp.m.1/deep/v")
 		wantContent(t, b, "_tmp.m.1/w", "in _tmp.m.1/w")
-		if err := b.Publish(t.Context(), "_tmp.m.1", "m", blob.Anything); err != nil {
+		before := state(t, b, "m")
+		put(t, b, "m/_tmp.w.9.10", "m/sub/_tmp.s/y", "m/_tmp.t/x")
+		if state(t, b, "m") != before {
+			t.Error("what is temporary changes the state of its tree")
+		}
+		if err := b.Publish(t.Context(), "_tmp.m.1", "m", before); err != nil {
 			t.Fatal(err)
 		}
 		wantList(t, b, "", "m/deep/v m/w plain_tmp.x")

@@ -12,57 +12,7 @@ import (
 	"thole.example/blob"
 	"thole.example/format"
 	"thole.example/format/all"
-	"thole.example/format/formattest"
 )
-
-// TestGoldenModels reads the golden files of all formats from HDFS, finds out what they are where a path alone can tell, and saves them
-// there again.
-func TestGoldenModels(t *testing.T) {
-	b := open(t, given(t))
-	leakless(t)
-	codecs := all.Codecs()
-	for _, g := range formattest.Goldens(t, "../../format/*/testdata/golden/*.txtar") {
-		t.Run(g.Name, func(t *testing.T) {
-			at := g.Name + "/"
-			for name, data := range g.Files {
-				write(t, b, at+name, data)
-			}
-			r, c, err := codecs.Open(t.Context(), b, at+g.Path, g.Format, format.Options{Set: g.Options})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer r.Close()
-			if err := g.Compare(t.Context(), r); err != nil {
-				t.Error(err)
-			}
-			if g.Write == nil {
-				return
-			}
-			saved := at + "saved/" + filepath.Base(g.Path)
-			for round := range 2 { // the second replaces the first
-				over, err := b.State(t.Context(), saved)
-				if err == nil {
-					err = format.Convert(t.Context(), g.Reader(), c, b, saved, format.Options{Set: g.Write, Over: over}, nil, nil)
-				}
-				if err != nil {
-					t.Fatalf("save %d: %v", round, err)
-				}
-			}
-			again, err := c.Open(t.Context(), b, saved, format.Options{Set: g.Options})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer again.Close()
-			if err := g.Compare(t.Context(), again); err != nil {
-				t.Errorf("saved: %v", err)
-			}
-			left, err := b.Unfinished(t.Context(), at+"saved")
-			if len(left) != 0 || err != nil {
-				t.Errorf("%v remain, %v", left, err)
-			}
-		})
-	}
-}
 
 // angelModels are folders that Angel wrote.
 const angelModels = "../../../shared/golden/angel"

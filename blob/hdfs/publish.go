@@ -50,7 +50,8 @@ func (b *Bucket) state(ctx context.Context, name string) (blob.State, error) {
 	return blob.State(fmt.Sprintf("%x", sum.Sum(nil))), err
 }
 
-// digest says of everything at a name which it is; a folder has no time of its own, as that changes when it is moved.
+// digest says of everything at a name which it is, but for what is temporary below; a folder has no time of its own, as that changes when
+// it is moved.
 func (b *Bucket) digest(ctx context.Context, sum hash.Hash, name, below string, info os.FileInfo) error {
 	if !info.IsDir() {
 		fmt.Fprintf(sum, "%q %d %d %d\n", below, inode(info), info.Size(), info.ModTime().UnixMilli())
@@ -62,6 +63,9 @@ func (b *Bucket) digest(ctx context.Context, sum hash.Hash, name, below string, 
 		return err // of one that has gone, too
 	}
 	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), tmpMark) {
+			continue
+		}
 		if err := b.digest(ctx, sum, path.Join(name, e.Name()), path.Join(below, e.Name()), e); err != nil {
 			return err
 		}

@@ -49,7 +49,9 @@ func (b *Bucket) Open(ctx context.Context, name string) (blob.Object, error) {
 		if err == nil {
 			return o, nil
 		}
-		if last = err; at.key == at.home || !missing(err) && !refused(err) {
+		last = err
+		moved := missing(err) && at.key != at.home
+		if !moved && !refused(err) && !errors.Is(err, blob.ErrChanged) {
 			break
 		}
 	}

@@ -126,6 +126,30 @@ func TestReplacedWhileOpen(t *testing.T) {
 	}
 }
 
+// TestReplacedWhileOpening: the first answer breaks off in the middle, and the object is replaced before the rest is asked for. Nothing
+// was given to the reader yet: it gets the new one.
+func TestReplacedWhileOpening(t *testing.T) {
+	s := serve(t)
+	b := open(t, s, nil)
+	write(t, b, map[string]string{"x": "the old object"})
+	gets := 0
+	s.Plan(func(_ int, r *http.Request) s3test.Action {
+		if r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/x") {
+			return s3test.Pass
+		}
+		switch gets++; gets {
+		case 1:
+			return s3test.Half
+		case 2:
+			write(t, b, map[string]string{"x": "the new object"})
+		}
+		return s3test.Pass
+	})
+	if data, err := blob.ReadAll(t.Context(), b, "x", 100); err != nil || string(data) != "the new object" {
+		t.Errorf("%q, %v", data, err)
+	}
+}
+
 // TestRequests counts what the package says that things cost.
 func TestRequests(t *testing.T) {
 	s := serve(t)

@@ -79,13 +79,15 @@ func New(ctx context.Context, o Options) (*Bucket, error) {
 	return b, nil
 }
 
-// Open is New for a blob.Store: of what stands behind "s3://" up to the first slash, with settings of the environment.
-func Open(ctx context.Context, authority string) (blob.Bucket, error) {
-	o, err := ParseURL(Scheme + authority)
-	if err != nil {
-		return nil, err
-	}
-	return New(ctx, o)
+// Store is S3 among the stores of blob.Paths: buckets are opened with the settings of the environment.
+func Store() blob.Store {
+	return blob.Store{Scheme: "s3", Open: func(ctx context.Context, authority string) (blob.Bucket, error) {
+		o, err := ParseURL(Scheme + authority)
+		if err != nil {
+			return nil, err
+		}
+		return New(ctx, o)
+	}}
 }
 
 // defaultRegion is the region of requests when nobody names one.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -38,12 +37,6 @@ steps were made; it is whole, or has only what has changed since another that it
 
 func (f *checkpointFlags) jsonFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
-}
-
-func (f *checkpointFlags) encode(what any) error {
-	enc := json.NewEncoder(f.out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(what)
 }
 
 // series is what a path of the command line has.

@@ -52,7 +52,7 @@ changed since another, and how large it is. Heads are read, not the values: thol
 				rows[i] = rowOf(&k.entries[i])
 			}
 			if f.json {
-				return f.encode(rows)
+				return writeJSON(f.out, rows)
 			}
 			f.table(k, rows)
 			return nil

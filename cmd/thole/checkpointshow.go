@@ -73,7 +73,7 @@ servers may have been at different steps.`,
 				return err
 			}
 			if f.json {
-				return f.encode(found)
+				return writeJSON(f.out, found)
 			}
 			return found.print(f, legible{f.out}, k, e)
 		},

@@ -85,7 +85,7 @@ func (f *checkpointFlags) verifyAll(ctx context.Context, k *checkpointer) error 
 	}
 	if f.json {
 		p.end()
-		if err := f.encode(all); err != nil {
+		if err := writeJSON(f.out, all); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -139,9 +138,7 @@ func (k *cleaning) tell(found []leftover) error {
 	slices.SortFunc(found, func(a, b leftover) int { return strings.Compare(a.Path, b.Path) })
 	found = slices.CompactFunc(found, func(a, b leftover) bool { return a.Path == b.Path })
 	if k.asJSON {
-		enc := json.NewEncoder(k.out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(found)
+		return writeJSON(k.out, found)
 	}
 	var lines strings.Builder
 	total := int64(0)

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -71,9 +70,7 @@ func (x *explanation) run(ctx context.Context, e *env, path string) error {
 	f := x.explain(g, b, at)
 	f.Model, f.Row = path, x.row
 	if x.asJSON {
-		enc := json.NewEncoder(e.out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(f)
+		return writeJSON(e.out, f)
 	}
 	return f.print(legible{e.out})
 }

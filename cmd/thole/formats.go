@@ -39,9 +39,7 @@ their own by that.`,
 				}
 			}
 			if asJSON {
-				enc := json.NewEncoder(e.out)
-				enc.SetIndent("", "  ")
-				return enc.Encode(infos)
+				return writeJSON(e.out, infos)
 			}
 			if len(args) == 0 {
 				listFormats(e.out, textWidth(e.out), infos)

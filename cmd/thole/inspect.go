@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -91,9 +90,7 @@ are, and the features that they gain most by.`,
 				return err
 			}
 			if asJSON {
-				enc := json.NewEncoder(e.out)
-				enc.SetIndent("", "  ")
-				return enc.Encode(f)
+				return writeJSON(e.out, f)
 			}
 			return f.print(legible{e.out}, verbose)
 		},

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"sync"
@@ -46,11 +45,7 @@ func kubeStatus(ctx context.Context, e *env, c *kubernetes.Cluster, name string,
 	}
 	s := &kubeState{name, c.Namespace, job, pods}
 	if asJSON {
-		text, err := json.MarshalIndent(s, "", "  ")
-		if err == nil {
-			_, err = fmt.Fprintf(e.out, "%s\n", text)
-		}
-		return err
+		return writeJSON(e.out, s)
 	}
 	out, now := legible{e.out}, e.now()
 	fmt.Fprintf(out, "%s in the namespace %s: %s, begun %v ago\n\n", name, c.Namespace, s.text(), now.Sub(job.Began).Round(time.Second))

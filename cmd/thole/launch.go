@@ -40,12 +40,11 @@ type resources struct {
 }
 
 // farFlags are the flags of launches by another system, which divides machines among many.
-var farFlags = []string{"name", "dry-run", "server-memory", "server-cpus", "worker-memory", "worker-cpus"}
+var farFlags = []string{"name", "server-memory", "server-cpus", "worker-memory", "worker-cpus"}
 
 func (l *launch) farFlags(f *pflag.FlagSet) {
 	r := &l.resources
 	f.StringVar(&l.title, "name", "", "name of the launch there (default: of the algorithm and the time)")
-	f.BoolVar(&l.dryRun, "dry-run", false, "print what that system would be given, and start nothing")
 	f.StringVar(&r.serverMemory, "server-memory", "", "memory of each server, a size like 4GiB")
 	f.StringVar(&r.serverCPUs, "server-cpus", "", "processors of each server")
 	f.StringVar(&r.workerMemory, "worker-memory", "", "memory of each worker, a size like 4GiB")
@@ -57,7 +56,7 @@ const logRetry = time.Minute
 
 // launchOnly are the flags that say how processes are launched, and which these do not get as they are.
 func launchOnly() []string {
-	all := append([]string{"on", "servers", "workers", "tasks", "restarts", "detach", "job", "memory"}, farFlags...)
+	all := append([]string{"on", "servers", "workers", "tasks", "restarts", "detach", "dry-run", "job", "memory"}, farFlags...)
 	for _, one := range launchers() {
 		all = append(all, one.own...)
 	}
@@ -83,8 +82,10 @@ goes on in the background. While it runs thole launch scale gives it other numbe
 With --server-log each server keeps a log of its changes there, and is where it died when it is started again: nobody goes back to a
 checkpoint, and under ASP no update is lost. A new launch begins with new logs.
 
-With --on kubernetes servers and workers are pods of a cluster, by an --image; paths are those of the pods, in a --volume. --dry-run prints
-the manifest, which kubectl apply takes. Else it is applied; states of pods are told, and all is removed in the end (docs/kubernetes.md).`,
+With --on kubernetes servers and workers are pods of a cluster, by an --image; paths are those of the pods, in a --volume. States of pods
+are told, and all is removed in the end (docs/kubernetes.md). With --on slurm they are the steps of a job (docs/slurm.md).
+
+--dry-run starts nothing, and prints what would be run: a script for sh, a manifest for kubectl apply, a script for sbatch.`,
 		Example: `  thole launch --servers 2 --workers 2 --data train.libsvm --model out/lr2
   thole launch --on local --servers 2 --workers 2 --tasks 4 --algo svm --data train.libsvm --holdout 0.1 --epochs 20 --dir jobs/svm
   thole launch --workers 2 --algo gbdt --data loans.csv --label-column defaulted --trees 20 --model out/trees2
@@ -108,6 +109,7 @@ the manifest, which kubectl apply takes. Else it is applied; states of pods are 
 	f.StringVar(&l.dir, "dir", "", "folder of the launch, with the logs of its processes (default: a new one in the folder of --runs)")
 	f.BoolVar(&l.serverLog, "server-log", false, "servers log all changes in the folder of the launch, and go on where they died; workers "+
 		"then wait for them for "+logRetry.String()+", unless --retry says how long")
+	f.BoolVar(&l.dryRun, "dry-run", false, "print the script or manifest that would be run, and start nothing")
 	f.BoolVar(&l.detach, "detach", false, "go on in the background, and print the folder of the launch")
 	f.DurationVar(&l.wait, "wait", defaultWait, "how long workers wait for the others to join; 0: as long as it takes")
 	f.DurationVar(&l.retry, "retry", defaultRetry, "how long workers try to reach a server again when the connection is lost")
@@ -174,6 +176,34 @@ func (l *launch) check() error {
 		return err
 	}
 	return l.noStream()
+}
+
+// plan is what the processes will do, once all files of examples are found: what is wrong with it is said before any of them starts.
+func (l *launch) plan(ctx context.Context, e *env) (*plan, error) {
+	l.seedBefore(ctx)
+	p, err := l.choose(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, paths := range [][]string{l.data, l.valid, l.weights, l.validWeights, l.starts, l.validStarts} {
+		if _, err := data.Files(ctx, e.paths, paths); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// claimed is where the model and the checkpoints go, which nobody else writes until it is released.
+func (l *launch) claimed(ctx context.Context, e *env, p *plan) (*target, error) {
+	path, err := l.target(ctx, e)
+	if err != nil || p.forest != nil {
+		return path, err
+	}
+	if err := p.statesHere(ctx, path.name); err != nil {
+		path.release()
+		return nil, err
+	}
+	return path, nil
 }
 
 // mostText is the flag that says how many workers there may be.

@@ -16,6 +16,7 @@ type crew struct {
 	e            *env
 	s            *local.Supervisor
 	dir, sockets string
+	progress     string   // file of the job's progress
 	running      int      // servers that were started, and have not been left
 	told         []string // addresses that workers are told
 }
@@ -77,7 +78,7 @@ func (c *crew) processes(servers, workers int) (all []local.Process, err error) 
 				args = append(args, "--leave")
 			}
 		default:
-			args = append(args, "--log="+c.s.Record.Progress, "--append-log", "--runs="+runsAt(c.runs))
+			args = append(args, "--log="+c.progress, "--append-log", "--runs="+runsAt(c.runs))
 			if workers < c.most {
 				args = append(args, fmt.Sprintf("--%s=%d", awaitedFlag, c.before(workers)))
 			}

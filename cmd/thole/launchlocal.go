@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"thole.example/data"
 	"thole.example/internal/number"
 	"thole.example/launch/local"
 )
@@ -25,26 +24,18 @@ const progressName = "progress.jsonl"
 
 // launchHere trains by processes of this machine.
 func launchHere(ctx context.Context, e *env, l *launch) error {
-	l.seedBefore(ctx)
-	p, err := l.choose(ctx)
+	p, err := l.plan(ctx, e)
 	if err != nil {
 		return err
 	}
-	for _, paths := range [][]string{l.data, l.valid, l.weights, l.validWeights, l.starts, l.validStarts} {
-		if _, err := data.Files(ctx, e.paths, paths); err != nil { // before anything is started
-			return err
-		}
+	if l.dryRun {
+		return l.printCommands(e, p)
 	}
-	path, err := l.target(ctx, e)
+	path, err := l.claimed(ctx, e, p)
 	if err != nil {
 		return err
 	}
 	defer func() { path.release() }()
-	if p.forest == nil {
-		if err := p.statesHere(ctx, path.name); err != nil {
-			return err
-		}
-	}
 	dir, remove, err := l.folder(e)
 	if err != nil {
 		return err
@@ -131,7 +122,7 @@ func (l *launch) supervise(ctx context.Context, e *env, p *plan, dir string, ask
 			return err
 		}
 	}
-	c := &crew{launch: l, p: p, e: e, s: s, dir: dir, sockets: sockets, running: l.servers}
+	c := &crew{launch: l, p: p, e: e, s: s, dir: dir, sockets: sockets, progress: s.Record.Progress, running: l.servers}
 	if err := c.removeLogs(0, l.servers); err != nil { // of a launch before, whose job is over
 		return err
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"thole.example/data"
 	"thole.example/internal/number"
 	"thole.example/launch/local"
 	"thole.example/launch/slurm"
@@ -49,15 +48,9 @@ const slurmWait = 10 * time.Minute
 
 // launchOnSlurm trains as a job of Slurm.
 func launchOnSlurm(ctx context.Context, e *env, l *launch) error {
-	l.seedBefore(ctx)
-	p, err := l.choose(ctx)
+	p, err := l.plan(ctx, e)
 	if err != nil {
 		return err
-	}
-	for _, paths := range [][]string{l.data, l.valid, l.weights, l.validWeights, l.starts, l.validStarts} {
-		if _, err := data.Files(ctx, e.paths, paths); err != nil { // before anything is submitted
-			return err
-		}
 	}
 	if !l.given("wait") {
 		l.wait = slurmWait
@@ -65,16 +58,11 @@ func launchOnSlurm(ctx context.Context, e *env, l *launch) error {
 	if l.dryRun {
 		return l.printScript(e, p)
 	}
-	path, err := l.target(ctx, e)
+	path, err := l.claimed(ctx, e, p)
 	if err != nil {
 		return err
 	}
-	defer func() { path.release() }()
-	if p.forest == nil {
-		if err := p.statesHere(ctx, path.name); err != nil {
-			return err
-		}
-	}
+	defer path.release()
 	j, err := l.slurmJob(e, p, "") // what is wrong with it is said before anything is made
 	if err != nil {
 		return err
@@ -121,15 +109,7 @@ func launchOnSlurm(ctx context.Context, e *env, l *launch) error {
 
 // printScript prints what sbatch would be given.
 func (l *launch) printScript(e *env, p *plan) error {
-	dir := l.dir
-	if dir == "" {
-		root := runsAt(l.runs)
-		if root == runsNone { // a job outlives this process, and so does its folder
-			root = runsFolder
-		}
-		dir = filepath.Join(root, e.now().Format("20060102-150405")+"-"+l.algo+launchEnding)
-	}
-	dir, err := filepath.Abs(dir)
+	dir, err := l.folderName(e) // a job outlives this process, and so does its folder
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -208,11 +207,7 @@ func (k slurmKeeper) status(ctx context.Context, e *env, args []string, asJSON b
 		return err
 	}
 	if asJSON {
-		text, err := json.MarshalIndent(all, "", "  ")
-		if err == nil {
-			_, err = fmt.Fprintf(e.out, "%s\n", text)
-		}
-		return err
+		return writeJSON(e.out, all)
 	}
 	all.print(legible{e.out}, e.now())
 	return nil

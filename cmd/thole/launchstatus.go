@@ -77,11 +77,7 @@ func (k *localKeeper) status(ctx context.Context, e *env, args []string, asJSON 
 		printLaunch(legible{e.out}, dir, r, p, e.now())
 		return nil
 	}
-	text, err := json.MarshalIndent(launchStatus{dir, r, p}, "", "  ")
-	if err == nil {
-		_, err = fmt.Fprintf(e.out, "%s\n", text)
-	}
-	return err
+	return writeJSON(e.out, launchStatus{dir, r, p})
 }
 
 // launchDir is the folder that the arguments name, or that of the newest launch in the folder of runs.

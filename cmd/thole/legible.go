@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -37,4 +38,11 @@ func escaped(text string) string {
 		text = text[size:]
 	}
 	return out.String()
+}
+
+// writeJSON writes a value as JSON for scripts that people, too, may read.
+func writeJSON(out io.Writer, v any) error {
+	enc := json.NewEncoder(out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
 }

@@ -231,12 +231,6 @@ func (f *calling) describe(out io.Writer, fn *psf.Func) error {
 	return w.Flush()
 }
 
-func writeJSON(out io.Writer, v any) error {
-	enc := json.NewEncoder(out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
-
 // argumentOf makes the JSON argument of words NAME=VALUE. A value is JSON, or what its parameter takes without JSON's marks:
 // texts without quotes, lists of numbers with commas alone.
 func argumentOf(fn *psf.Func, words []string) ([]byte, error) {

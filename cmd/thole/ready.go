@@ -76,6 +76,9 @@ func (p *plan) gather(ctx context.Context, client *ps.Client, w *watcher, mayGoO
 			return err
 		}
 	}
+	if w != nil && p.where.moment.Servers != nil {
+		defer p.keepEndingLeft(ctx)()
+	}
 	err := client.Members(wait, tell)
 	if err == nil || ctx.Err() != nil || wait.Err() == nil {
 		return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -152,7 +151,7 @@ func (f *runsFlags) list() error {
 	}
 	switch {
 	case f.json:
-		return f.encode(rows)
+		return writeJSON(f.out, rows)
 	case len(all) == 0:
 		_, err = fmt.Fprintln(f.out, f.none())
 		return err
@@ -179,12 +178,6 @@ func runTable(rows []*runRow) [][]string {
 		table = append(table, cells)
 	}
 	return table
-}
-
-func (f *runsFlags) encode(what any) error {
-	enc := json.NewEncoder(f.out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(what)
 }
 
 func (f *runsFlags) removeCommand() *cobra.Command {

@@ -65,7 +65,7 @@ func (f *runsFlags) compare(names []string) error {
 		}
 	}
 	if f.json {
-		return f.encode(x)
+		return writeJSON(f.out, x)
 	}
 	_, err = io.WriteString(f.out, x.text(found))
 	return err

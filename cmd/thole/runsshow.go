@@ -66,7 +66,7 @@ func (f *runsFlags) show(r *runlog.Run) error {
 				return err
 			}
 		}
-		return f.encode(s)
+		return writeJSON(f.out, s)
 	}
 	var b bytes.Buffer
 	f.describe(&b, r)

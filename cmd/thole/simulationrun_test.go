@@ -153,6 +153,12 @@ func TestSimulated(t *testing.T) {
 		"between the checkpoint that moves the job and the next attempt": {servers: 2, workers: 3, tasks: 3, every: 5, program: []simEvent{
 			{after: 300 * time.Millisecond, what: simMove, to: []int{1}, lasts: time.Minute},
 			{when: "moved", what: simKillWorker, lasts: 9 * time.Second}}},
+		"a server that was away when the job left it, and comes back with its log": {seed: 72432, servers: 2, workers: 2, tasks: 3, every: 16, network: 1,
+			logBase: 32 << 10, program: []simEvent{
+				{after: 438 * time.Millisecond, what: simMove, to: []int{1}, lasts: 36 * time.Second},
+				{after: 53 * time.Millisecond, when: "write", what: simMove, to: []int{0, 1}, lasts: 3531 * time.Millisecond},
+				{after: 3950 * time.Millisecond, when: "remove", what: simAskServer, server: 1, lasts: 2308 * time.Millisecond},
+				{after: 1373 * time.Millisecond, what: simKillServer, lasts: 2856 * time.Millisecond}}},
 	} {
 		j.keep, j.bits = 3, true
 		j.settings(all.data, 0)

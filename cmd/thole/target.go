@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -227,9 +226,7 @@ func (o *output) print(ctx context.Context, e *env, r format.Reader, t *place, s
 	for _, i := range infos {
 		s.Files, s.Bytes = s.Files+1, s.Bytes+i.Size
 	}
-	enc := json.NewEncoder(t.sink.reports())
-	enc.SetIndent("", "  ")
-	return enc.Encode(s)
+	return writeJSON(t.sink.reports(), s)
 }
 
 // errSame says that a model would be written over what it is read from.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -54,9 +53,7 @@ and checksums where there are some. The exit status is 0 only if all is well.`,
 				}
 			}
 			if asJSON {
-				enc := json.NewEncoder(e.out)
-				enc.SetIndent("", "  ")
-				if err := enc.Encode(found); err != nil {
+				if err := writeJSON(e.out, found); err != nil {
 					return err
 				}
 			}

@@ -91,6 +91,30 @@ func (p *plan) endLeft(ctx context.Context, net rpc.Network) {
 	all.Wait()
 }
 
+// endLeftEvery is how often servers that the job has left are told so while others are waited for.
+const endLeftEvery = 5 * time.Second
+
+// keepEndingLeft is endLeft again and again, until over is called: a server that was away when the job left comes back with its log and the
+// tasks that find it again, which wait there for those that have gone.
+func (p *plan) keepEndingLeft(ctx context.Context) (over func()) {
+	ctx, end := context.WithCancel(ctx)
+	var told sync.WaitGroup
+	told.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(endLeftEvery):
+				p.endLeft(ctx, p.where.given.net)
+			}
+		}
+	})
+	return func() {
+		end()
+		told.Wait()
+	}
+}
+
 // wentElsewhere reports whether the job is on other servers than those on which an attempt ended.
 func (p *plan) wentElsewhere(ctx context.Context, w *watcher) bool {
 	before := p.where.servers

@@ -25,7 +25,7 @@ func codecs() format.Set { return all.Codecs() }
 
 // stores is every store whose URLs may stand for paths.
 func stores() []blob.Store {
-	return []blob.Store{{Scheme: "s3", Open: s3.Open}, hdfs.Store()}
+	return []blob.Store{s3.Store(), hdfs.Store()}
 }
 
 // storesLater are what stores fail with that may do later.

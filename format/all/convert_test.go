@@ -40,7 +40,7 @@ func TestConvert(t *testing.T) {
 func thereAndBack(t *testing.T, from, to kind, s sample) bool {
 	t.Helper()
 	ctx := context.Background()
-	first, second, third := &blob.Mem{}, &blob.Mem{}, &blob.Mem{}
+	first, second, third := empty(t), empty(t), empty(t)
 	refused := func(err error) bool {
 		if err != nil && !errors.Is(err, format.ErrLossy) && !errors.Is(err, format.ErrLimit) {
 			t.Fatal(err)

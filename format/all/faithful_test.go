@@ -182,7 +182,7 @@ func faithfulOn(t *testing.T, m model, first kind) bool {
 // faithful converts a source and holds the result to it; nil if the write was refused. same reports that nothing was lost.
 func faithful(t *testing.T, src format.Reader, to kind, lossy bool) (r format.Reader, same bool) {
 	t.Helper()
-	ctx, b := context.Background(), &blob.Mem{}
+	ctx, b := context.Background(), empty(t)
 	var lost []string
 	o := format.Options{Set: to.set, Lossy: lossy, Lost: func(what string) { lost = append(lost, what) }}
 	err := format.Convert(ctx, src, to.Codec, b, pathOf(to), o, nil, nil)
@@ -245,7 +245,7 @@ func TestNothingOvertaken(t *testing.T) {
 	each(t, func(t *testing.T, c kind) {
 		for _, s := range plains(t, c) {
 			for _, foreign := range []string{pathOf(c), pathOf(c) + "/notes.txt"} {
-				b := &blob.Mem{}
+				b := empty(t)
 				late := &onPut{memory{s}, func() {
 					if err := blob.WriteAll(context.Background(), b, foreign, []byte("mine")); err != nil {
 						t.Fatal(err)

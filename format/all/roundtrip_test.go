@@ -19,7 +19,7 @@ func TestRoundTrip(t *testing.T) {
 		for _, d := range matrix.DTypes() {
 			for _, s := range samples(d) {
 				t.Run(d.String()+", "+s.what, func(t *testing.T) {
-					b := &blob.Mem{}
+					b := empty(t)
 					err := write(t, b, c, s, format.Options{})
 					if errors.Is(err, format.ErrLossy) || errors.Is(err, format.ErrLimit) {
 						return
@@ -110,7 +110,7 @@ func TestLossyWrites(t *testing.T) {
 					continue
 				}
 				t.Run(c.name+"/"+d.String()+", "+s.what, func(t *testing.T) {
-					b := &blob.Mem{}
+					b := empty(t)
 					lost := 0
 					o := format.Options{Lossy: true, Lost: func(string) { lost++ }}
 					if err := write(t, b, c, s, o); errors.Is(err, format.ErrLimit) {
@@ -138,7 +138,7 @@ func TestLossyWrites(t *testing.T) {
 // TestOptions checks that options that a codec does not have are refused on both ways.
 func TestOptions(t *testing.T) {
 	eachPlain(t, func(t *testing.T, c kind, s sample) {
-		ctx, b := context.Background(), &blob.Mem{}
+		ctx, b := context.Background(), empty(t)
 		if err := write(t, b, c, s, format.Options{}); err != nil {
 			t.Fatal(err)
 		}

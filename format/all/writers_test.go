@@ -15,7 +15,7 @@ import (
 // TestManyWriters puts the blocks of a matrix by 1 to 5 writers in any order: the same bytes as by one.
 func TestManyWriters(t *testing.T) {
 	eachPlain(t, func(t *testing.T, c kind, s sample) {
-		b := &blob.Mem{}
+		b := empty(t)
 		if err := write(t, b, c, s, format.Options{}); err != nil {
 			t.Fatal(err)
 		}
@@ -23,7 +23,7 @@ func TestManyWriters(t *testing.T) {
 		for n := 1; n <= 5; n++ {
 			for seed := range uint64(4) {
 				t.Run(fmt.Sprintf("%d writers, order %d", n, seed), func(t *testing.T) {
-					b := &blob.Mem{}
+					b := empty(t)
 					share(t, b, c, s, n, rand.New(rand.NewPCG(seed, uint64(n))))
 					if got := snapshot(t, b); !maps.Equal(got, want) {
 						for name := range want {
@@ -79,7 +79,7 @@ func TestGaps(t *testing.T) {
 		}
 		for i := range s.blocks {
 			for _, stage := range []string{"", "save"} {
-				b := &blob.Mem{}
+				b := empty(t)
 				less := s
 				less.blocks = append(append([]matrix.Block(nil), s.blocks[:i]...), s.blocks[i+1:]...)
 				if err := write(t, b, c, less, format.Options{Stage: stage}); err == nil {

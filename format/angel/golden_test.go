@@ -44,7 +44,9 @@ func present(names ...string) (found []string) {
 // own is a golden model of this package, at the path model.
 func own(t testing.TB, name string) *blob.Mem {
 	t.Helper()
-	return formattest.Goldens(t, "testdata/golden/"+name+".txtar")[0].Bucket(t)
+	b := &blob.Mem{}
+	formattest.Goldens(t, "testdata/golden/"+name+".txtar")[0].Put(t, b)
+	return b
 }
 
 type cell struct{ row, col int64 }

@@ -86,16 +86,14 @@ func Goldens(t testing.TB, pattern string) (all []*Golden) {
 	return all
 }
 
-// Bucket is a new bucket with the files.
-func (g *Golden) Bucket(t testing.TB) *blob.Mem {
+// Put writes the files into a bucket.
+func (g *Golden) Put(t testing.TB, b blob.Bucket) {
 	t.Helper()
-	b := &blob.Mem{}
 	for path, data := range g.Files {
 		if err := blob.WriteAll(t.Context(), b, path, data); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return b
 }
 
 func parse(a *txtar.Archive) (*Golden, error) {

@@ -96,7 +96,8 @@ func (s *Server) Close() {
 	s.http.Close()
 }
 
-// Plan asks plan what happens to each request from now on, the first of which has number 0; nil lets all pass.
+// Plan asks plan what happens to each request from now on, the first of which has number 0; nil lets all pass. plan may be called by
+// several requests at once, and may itself use the store.
 func (s *Server) Plan(plan func(n int, r *http.Request) Action) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,15 +197,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) next(r *http.Request) Action {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := s.count
+	n, plan := s.count, s.plan
 	s.count++
 	s.clock = s.clock.Add(time.Millisecond)
 	s.log = append(s.log, r.Method+" "+r.URL.RequestURI())
-	if s.plan == nil {
+	s.mu.Unlock()
+	if plan == nil {
 		return Pass
 	}
-	return s.plan(n, r)
+	return plan(n, r)
 }
 
 // hangUp closes the connection.
