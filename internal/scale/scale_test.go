@@ -78,7 +78,7 @@ func TestFull(t *testing.T) {
 	}
 	var text strings.Builder
 	out := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "job\tclocks\tclock\trequests a clock of a task\tof a server\tkilled\tlongest pause\tattempts\tevents\tevents/s")
+	fmt.Fprintln(out, "job\tclocks\tclock\tpulls and pushes a clock of a task\tof a server\tkilled\tlongest pause\tattempts\tevents\tevents/s")
 	for _, c := range []struct {
 		name string
 		setup
@@ -102,7 +102,7 @@ func TestFull(t *testing.T) {
 			if err := w.run(); err != nil {
 				t.Error(err)
 			}
-			perTask := float64(w.count.requests) / float64(s.tasks*s.clocks)
+			perTask := float64(w.count.pulls+w.count.pushes) / float64(s.tasks*s.clocks)
 			row := fmt.Sprintf("%s\t%d\t%v\t%.0f\t%.0f\t%d\t%v\t%d\t%d\t%.0f", c.name, s.clocks, w.usual().Round(time.Millisecond), perTask,
 				perTask*float64(s.tasks)/float64(s.servers), w.count.kills+w.count.killed, w.longest().Round(10*time.Millisecond), w.count.attempts,
 				w.count.events, float64(w.count.events)/time.Since(began).Seconds())

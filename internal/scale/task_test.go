@@ -376,6 +376,7 @@ func (t *task) push(keys []int64) {
 	}
 	own, clock, matrix := t.own, t.clock, keys != nil
 	t.rounds = append(t.rounds, len(t.links))
+	t.w.count.pushes += len(t.links)
 	for i, l := range t.links {
 		l.seq++
 		seq, d := l.seq, by[i]

@@ -97,11 +97,11 @@ type world struct {
 
 // counts are what happened.
 type counts struct {
-	events, steps                     int // of the queue; of the machines of jobs
-	requests, pulls, answers, rosters int
-	kills, killed, cuts, lost         int // servers, workers, connections; packets
-	attempts, replaced, replays       int // the highest; workers that went on in a place; logs
-	checkpoints, moved, storeRequests int
+	events, steps                             int // of the queue; of the machines of jobs
+	requests, pulls, pushes, answers, rosters int
+	kills, killed, cuts, lost                 int // servers, workers, connections; packets
+	attempts, replaced, replays               int // the highest; workers that went on in a place; logs
+	checkpoints, moved, storeRequests         int
 }
 
 func newWorld(s setup) *world {
