@@ -178,7 +178,7 @@ func (w *world) plan() {
 		}
 	})
 	if w.moveTo > 0 {
-		w.after(2*time.Second+long/2, w.order)
+		w.after(1700*time.Millisecond+long/4, w.order)
 	}
 }
 
