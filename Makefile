@@ -1,5 +1,5 @@
 # Names for commands; none of them is needed to build. The gate is "go test ./...".
-.PHONY: build image operator test race fuzz soak kills engines mutants bench peers models onnx hdfs golden docs module
+.PHONY: build image operator test race fuzz soak kills scale engines mutants bench peers models onnx hdfs golden docs module
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o out/ ./cmd/...
@@ -28,7 +28,7 @@ fuzz:
 
 # The properties with many more draws, from a fresh seed, 10,000 jobs with faults, and 10,000 that outlive their processes.
 soak:
-	RAPID_CHECKS=5000 FAULT_SEEDS=10000 SIM_SEEDS=10000 go test -timeout 3h ./...
+	RAPID_CHECKS=5000 FAULT_SEEDS=10000 SIM_SEEDS=10000 SCALE_SEEDS=200 go test -timeout 3h ./...
 
 # Three servers and three workers, of which one is killed every two seconds, come to the model of a training that nobody disturbed; and
 # each case of who is killed while a job runs or moves:
@@ -36,6 +36,11 @@ soak:
 kills:
 	KILL_TIME=$(or $(KILL_TIME),5m) KILL_SEED=$(KILL_SEED) KILL_ARGS="$(KILL_ARGS)" go test ./cmd/thole \
 		-run '^Test(Kills|Killed|ReshardKilled|LaunchScaleKilled)$$' -count 1 -v -timeout 12h
+
+# A job of 1,000 tasks on 200 servers, simulated, and 1,000 tasks on one real server: some minutes (docs/scale.md)
+scale:
+	SCALE=1 go test ./internal/scale -run '^Test(Full|Connections)$$' -count 1 -v -timeout 1h
+	go test ./ssp -run '^$$' -bench Clock
 
 # Train on real engines, whose pods and nodes go amid it (test/engines): make engines ARGS='-run Kube'
 engines:

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Job is what the catalogue has of a job. A job has attempts, counted from 1: when a server or a task is lost, all that is left
@@ -106,6 +107,37 @@ func Complete(ctx context.Context, s Store, cluster, job string, attempt int) er
 	return err
 }
 
+// Superseded waits until an attempt of a job has begun that is later than the given one, and says which. The store is asked when an attempt
+// or a checkpoint of the job is written, for [Changed] with each renewal of each server: so one process of a job watches the servers, and
+// the others, of which there may be many, watch what that one begins. A store that does not answer is waited for.
+func Superseded(ctx context.Context, s Store, cluster, job string, attempt int) (later int, err error) {
+	if err := CheckNames(cluster, job); err != nil {
+		return 0, err
+	}
+	for {
+		j, v, err := last(ctx, s, cluster, job)
+		if err == nil && j.Attempt > attempt {
+			return j.Attempt, nil
+		}
+		if err == nil {
+			_, _, err = s.Watch(ctx, jobKey(cluster, job), v)
+		}
+		switch {
+		case err == nil:
+			continue
+		case ctx.Err() != nil:
+			return 0, ctx.Err()
+		case errors.Is(err, ErrRecord):
+			return 0, err
+		}
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
 // Last is what the catalogue has of a job; its attempt is 0 if it has nothing.
 func Last(ctx context.Context, s Store, cluster, job string) (Job, error) {
 	j, _, err := last(ctx, s, cluster, job)
@@ -152,9 +184,10 @@ func change(ctx context.Context, s Store, cluster, job string, edit func(*Job) e
 
 // Jobs is the names of all jobs of a cluster that the catalogue has.
 func Jobs(ctx context.Context, s Store, cluster string) ([]string, error) {
-	keys, err := s.List(ctx, cluster+jobPart)
+	all, err := s.List(ctx, cluster+jobPart)
 	var names []string
-	for _, key := range keys {
+	for _, e := range all {
+		key := e.Key
 		name, nerr := url.PathUnescape(strings.TrimPrefix(key, cluster+jobPart))
 		if nerr != nil || jobKey(cluster, name) != key {
 			return nil, fmt.Errorf("coord: %s, want the name of a job, escaped as a part of a URL's path: %w", key, ErrRecord)

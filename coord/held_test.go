@@ -58,6 +58,14 @@ func (f *faulty) Get(ctx context.Context, key string) ([]byte, coord.Version, er
 	return data, v, errors.Join(err, f.pass(true))
 }
 
+func (f *faulty) List(ctx context.Context, prefix string) ([]coord.Entry, error) {
+	if err := f.pass(false); err != nil {
+		return nil, err
+	}
+	all, err := f.Store.List(context.WithoutCancel(ctx), prefix)
+	return all, errors.Join(err, f.pass(true))
+}
+
 func (f *faulty) Watch(ctx context.Context, key string, seen coord.Version) ([]byte, coord.Version, error) {
 	if err := f.pass(false); err != nil {
 		return nil, "", err

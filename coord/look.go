@@ -32,14 +32,14 @@ type NamedJob struct {
 
 // Clusters is what a store has of all clusters, by name.
 func Clusters(ctx context.Context, s Store) ([]Cluster, error) {
-	keys, err := s.List(ctx, "")
+	entries, err := s.List(ctx, "")
 	if err != nil {
 		return nil, err
 	}
 	var all []Cluster
-	for _, key := range keys {
-		name, rest, ok := strings.Cut(key, "/")
-		if role := Role(rest).number() >= 0; !ok || !role && !strings.HasPrefix(key, name+jobPart) {
+	for _, e := range entries {
+		name, rest, ok := strings.Cut(e.Key, "/")
+		if role := Role(rest).number() >= 0; !ok || !role && !strings.HasPrefix(e.Key, name+jobPart) {
 			continue
 		}
 		if len(all) == 0 || all[len(all)-1].Name != name { // keys are in order, so those of a cluster are together
@@ -48,13 +48,13 @@ func Clusters(ctx context.Context, s Store) ([]Cluster, error) {
 		if Role(rest).number() < 0 {
 			continue
 		}
-		h, v, err := Who(ctx, s, name, Role(rest))
+		h, err := decodeHolder(e.Key, e.Data)
 		if err != nil {
 			return nil, err
 		}
 		if h != nil {
 			c := &all[len(all)-1]
-			c.Roles = append(c.Roles, Place{Role(rest), *h, v})
+			c.Roles = append(c.Roles, Place{Role(rest), *h, e.Version})
 		}
 	}
 	for i := range all {

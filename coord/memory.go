@@ -73,19 +73,19 @@ func (m *Memory) Put(ctx context.Context, key string, data []byte, old Version) 
 }
 
 // List implements Store.
-func (m *Memory) List(ctx context.Context, prefix string) ([]string, error) {
+func (m *Memory) List(ctx context.Context, prefix string) ([]Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var keys []string
+	var all []Entry
 	for _, key := range slices.Sorted(maps.Keys(m.values)) {
-		if strings.HasPrefix(key, prefix) {
-			keys = append(keys, key)
+		if v := m.values[key]; strings.HasPrefix(key, prefix) {
+			all = append(all, Entry{key, bytes.Clone(v.data), v.version})
 		}
 	}
-	return keys, nil
+	return all, nil
 }
 
 // Watch implements Store.

@@ -20,12 +20,20 @@ type Store interface {
 	Get(ctx context.Context, key string) (data []byte, v Version, err error)
 	// Put writes a value if the key still has the version old, and otherwise fails with ErrChanged. It keeps nothing of data.
 	Put(ctx context.Context, key string, data []byte, old Version) (v Version, err error)
-	// List is the keys that begin with a prefix, in their order.
-	List(ctx context.Context, prefix string) ([]string, error)
+	// List is the keys that begin with a prefix, in their order, each with its value as of some time after the call. It costs a cluster of
+	// etcd or Kubernetes one request.
+	List(ctx context.Context, prefix string) ([]Entry, error)
 	// Watch waits until the key has another version than seen, and answers as Get. It may miss versions in between.
 	Watch(ctx context.Context, key string, seen Version) (data []byte, v Version, err error)
 	// Close ends what the store has in this process. Nothing of it may be called any more.
 	Close() error
+}
+
+// Entry is a key with its value, which the caller owns.
+type Entry struct {
+	Key     string
+	Data    []byte
+	Version Version
 }
 
 // ErrChanged is that of a Put that came too late: the key has another version than the caller has seen.

@@ -1,6 +1,8 @@
 package part
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -220,6 +222,14 @@ func (m *Map) Owned(server int) []int {
 
 // SameColumns reports whether both maps cut columns alike: Of is the same in both.
 func (m *Map) SameColumns(o *Map) bool { return m.Bits == o.Bits && slices.Equal(m.Cols, o.Cols) }
+
+// Digest tells the map from others, so that whoever computes the same need not be told it: with many servers it is long, and each of them
+// would tell it to each task.
+func (m *Map) Digest() string {
+	text, _ := json.Marshal(m) // numbers alone
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
 
 // Equal reports whether both maps are the same data.
 func (m *Map) Equal(o *Map) bool {

@@ -84,7 +84,7 @@ func (c *Client) Create(ctx context.Context, partitioner string, ms ...matrix.Me
 		return err
 	}
 	defer c.end()
-	specs, fresh := make([]rpc.Spec, len(ms)), make([]*Matrix, len(ms))
+	specs, fresh, maps := make([]rpc.Spec, len(ms)), make([]*Matrix, len(ms)), make([]string, len(ms))
 	for i, meta := range ms {
 		cut, err := part.Lookup(partitioner, &meta)
 		if err != nil {
@@ -98,10 +98,10 @@ func (c *Client) Create(ctx context.Context, partitioner string, ms ...matrix.Me
 		if m.parts, err = part.NewMap(&meta, cut, len(c.links), mapVersion); err != nil {
 			return err
 		}
-		fresh[i] = m
+		fresh[i], maps[i] = m, m.parts.Digest()
 	}
 	xs, err := c.askAll(ctx, rpc.OpCreate, func(i int) any {
-		return rpc.Create{Matrices: specs, Servers: len(c.links), Index: i}
+		return rpc.Create{Matrices: specs, Servers: len(c.links), Index: i, Maps: maps}
 	})
 	if err != nil {
 		return err

@@ -117,6 +117,9 @@ type Create struct {
 	Matrices []Spec `json:"matrices"`
 	Servers  int    `json:"servers"` // how many there are
 	Index    int    `json:"index"`   // which of them the receiver is
+	// Maps are digests of the routing maps that the sender computes (package part's Map.Digest), in the order of the matrices; a map
+	// that has it need not be told. None: all are told.
+	Maps []string `json:"maps,omitempty"`
 }
 
 // Spec is a matrix and the name of its partitioner.
@@ -127,9 +130,9 @@ type Spec struct {
 	NonFinite   string      `json:"nonfinite,omitempty"` // name of a [NonFinite]; "": refuse
 }
 
-// Created answers OpCreate: the number of each matrix, in the order of the request, and the task's clock for it. Where the
-// partitions are not as both ends compute them, Maps has the routing map of each matrix (package part's Map as JSON, null
-// for a matrix whose map is as computed).
+// Created answers OpCreate: the number of each matrix, in the order of the request, and the task's clock for it. Where a map has not
+// the digest that was asked about, Maps has the routing map of each matrix (package part's Map as JSON, null for a matrix whose map
+// has it).
 type Created struct {
 	Numbers []uint32          `json:"numbers"`
 	Clocks  []int32           `json:"clocks"`

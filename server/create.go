@@ -23,13 +23,16 @@ func (s *Server) create(m *member, x *rpc.Exchange) {
 	} else {
 		err = checkCreate(&a)
 	}
-	c := creation{j: m.job, m: m, q: &request{x: x, durable: true}}
+	c := creation{j: m.job, m: m, q: &request{x: x, durable: true}, known: a.Maps}
 	for i := 0; i < len(a.Matrices) && err == nil; i++ {
 		var made *store
-		if made, err = s.newStore(m.job, &a, &a.Matrices[i]); err == nil {
-			made.accounts = accountsOf(m.job, x)
-			c.stores = append(c.stores, made)
+		if made, err = s.newStore(m.job, &a, &a.Matrices[i]); err != nil {
+			break
 		}
+		if made.number == 0 {
+			made.accounts = accountsOf(m.job, x)
+		}
+		c.stores = append(c.stores, made)
 	}
 	if err != nil {
 		m.refuse(x, err)
@@ -46,7 +49,7 @@ func checkCreate(a *rpc.Create) error {
 	return nil
 }
 
-// newStore is one matrix, without values.
+// newStore is one matrix, without values, or the one that is there already if it is the same.
 func (s *Server) newStore(j *job, a *rpc.Create, spec *rpc.Spec) (*store, error) {
 	m := &spec.Meta
 	choice, err := rpc.ParseNonFinite(spec.NonFinite)
@@ -60,6 +63,9 @@ func (s *Server) newStore(j *job, a *rpc.Create, spec *rpc.Spec) (*store, error)
 	}{spec, a.Servers, a.Index})
 	if err != nil {
 		return nil, err
+	}
+	if there := j.there(m.Name); there != nil && bytes.Equal(there.spec, text) { // all tasks but the first bring it
+		return there, nil
 	}
 	if err := m.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", rpc.ErrMalformed, err)
@@ -100,10 +106,22 @@ func (s *Server) newStore(j *job, a *rpc.Create, spec *rpc.Spec) (*store, error)
 		if _, err := shard.Need(m, out.parts.At(id), out.rule); err != nil {
 			return nil, fmt.Errorf("%w: %w", rpc.ErrRefused, err)
 		}
-		out.partitions[id] = &partition{id: id, of: out}
+		p := &partition{id: id, at: len(out.owned), of: out}
+		out.partitions[id], out.owned = p, append(out.owned, p)
 	}
 	out.blockRows, out.blockCols = cut.Block(m)
+	out.digest = out.parts.Digest()
 	return out, nil
+}
+
+// there is the matrix of the name, nil if there is none.
+func (j *job) there(name string) *store {
+	for _, s := range (*j.stores.Load())[1:] {
+		if s.meta.Name == name {
+			return s
+		}
+	}
+	return nil
 }
 
 // firstMap is the version of the routing map of a matrix that was just made.
@@ -115,6 +133,7 @@ type creation struct {
 	m      *member
 	q      *request
 	stores []*store // as they were asked for; those that are there already are replaced by those
+	known  []string // digests of the maps that the sender has computed
 }
 
 // do implements work.
@@ -170,10 +189,7 @@ func (j *job) install(all, fresh []*store) {
 	}
 	j.stores.Store(&all)
 	for _, s := range fresh {
-		for _, p := range s.partitions {
-			if p == nil {
-				continue
-			}
+		for _, p := range s.owned {
 			p.bytes = s.reserved.Split(s.need(p.id))
 			p.counted.Store(s.need(p.id))
 			if p.post(p.deed(p.make)) {
@@ -195,10 +211,25 @@ func (c *creation) installed(all, fresh []*store) {
 	for _, s := range c.stores {
 		out.Numbers = append(out.Numbers, s.number)
 		out.Clocks = append(out.Clocks, int32(max(0, j.core.ClockOf(c.m.task, int(s.number)))))
-		text, _ := json.Marshal(s.parts) // numbers alone
-		out.Maps = append(out.Maps, text)
 	}
+	out.Maps = c.maps()
 	j.answerJSON(c.q, out)
+}
+
+// maps are those that the sender does not know; none if it knows all.
+func (c *creation) maps() []json.RawMessage {
+	maps, unknown := make([]json.RawMessage, len(c.stores)), false
+	for i, s := range c.stores {
+		if i < len(c.known) && c.known[i] == s.digest {
+			continue
+		}
+		maps[i], _ = json.Marshal(s.parts) // numbers alone
+		unknown = true
+	}
+	if !unknown {
+		return nil
+	}
+	return maps
 }
 
 // make gives the partition its initial values.
@@ -228,10 +259,8 @@ func (s *store) newShard(id int) (*shard.Shard, error) {
 
 // denseBytes is about what the partitions here take from the start.
 func (s *store) denseBytes() (total int64) {
-	for _, p := range s.partitions {
-		if p != nil {
-			total += s.need(p.id)
-		}
+	for _, p := range s.owned {
+		total += s.need(p.id)
 	}
 	return total
 }

@@ -34,10 +34,10 @@ type apply struct {
 // post gives the deltas to the partitions that they are for, and with a step of the rule to all; it adds those that
 // somebody must run to idle.
 func (f *fold) post(step bool, idle []*partition) []*partition {
-	applies := make([]apply, len(f.of.partitions))
+	applies := make([]apply, len(f.of.owned))
 	for _, d := range f.deltas {
 		for sh := range d.shares() {
-			a := &applies[sh.partition]
+			a := &applies[f.of.partitions[sh.partition].at]
 			if a.work == nil {
 				a.work = a.first[:0]
 			}
@@ -46,8 +46,8 @@ func (f *fold) post(step bool, idle []*partition) []*partition {
 	}
 	count := int32(1)
 	for i := range applies {
-		if p := f.of.partitions[i]; p != nil && (step || applies[i].work != nil) {
-			applies[i].f, applies[i].to = f, p
+		if step || applies[i].work != nil {
+			applies[i].f, applies[i].to = f, f.of.owned[i]
 			count++
 		}
 	}

@@ -20,6 +20,7 @@ import (
 type partition struct {
 	mailbox
 	id      int
+	at      int // place in the store's owned
 	of      *store
 	shard   *shard.Shard
 	bytes   budget.Charge // what the shard takes

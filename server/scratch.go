@@ -111,8 +111,8 @@ func (d *delta) shares() iter.Seq[share] {
 
 // visits are the partitions that a function has to do with.
 func (d *delta) visits(yield func(share) bool) {
-	for id, p := range d.of.partitions {
-		if p != nil && d.call.Touches(d.of.parts.At(id).Rows) && !yield(share{d: d, partition: uint32(id)}) {
+	for _, p := range d.of.owned {
+		if d.call.Touches(d.of.parts.At(p.id).Rows) && !yield(share{d: d, partition: uint32(p.id)}) {
 			return
 		}
 	}

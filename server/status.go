@@ -120,18 +120,16 @@ func (s *store) status() MatrixStatus {
 	if m.Slowest == ssp.Finished {
 		m.Slowest = -1
 	}
-	for _, p := range s.partitions {
-		if p != nil {
-			m.Columns += p.columns.Load()
-			if s.meta.Layout == matrix.RowDense {
-				m.Columns += s.parts.At(p.id).Cols.Len()
-			}
-			m.Bytes += p.counted.Load()
-			m.OnDisk += p.away.Load()
-			if f := p.fate.Load(); f != nil {
-				m.Admitted, m.Refused, m.Expired = m.Admitted+f.Admitted, m.Refused+f.Refused, m.Expired+f.Expired
-				m.Evicted, m.Candidates = m.Evicted+f.Evicted, m.Candidates+f.Waiting
-			}
+	for _, p := range s.owned {
+		m.Columns += p.columns.Load()
+		if s.meta.Layout == matrix.RowDense {
+			m.Columns += s.parts.At(p.id).Cols.Len()
+		}
+		m.Bytes += p.counted.Load()
+		m.OnDisk += p.away.Load()
+		if f := p.fate.Load(); f != nil {
+			m.Admitted, m.Refused, m.Expired = m.Admitted+f.Admitted, m.Refused+f.Refused, m.Expired+f.Expired
+			m.Evicted, m.Candidates = m.Evicted+f.Evicted, m.Candidates+f.Waiting
 		}
 	}
 	return m

@@ -25,10 +25,12 @@ type store struct {
 	own        bool // the bound is the matrix's own
 	lasting    bool // the job has checkpoints, as far as is known when the matrix is made, or a log
 	parts      *part.Map
+	digest     string // of parts
 	rule       *psf.Rule
 	blockRows  int64 // of the matrix as it is saved
 	blockCols  int64
 	partitions []*partition  // by id; nil where another server has it
+	owned      []*partition  // those that are here, ascending: of many servers each has a few
 	slowest    atomic.Int32  // clock of the matrix, as far as it has been folded
 	choice     rpc.NonFinite // what becomes of values that are not finite
 	nonFinite  int64         // parts of pushes with such values; the job's mailbox counts

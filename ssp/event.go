@@ -121,8 +121,8 @@ type Ran struct {
 	Err  error
 }
 
-// Members asks who has joined. It is answered with a Roster when that is more than the caller knows of: more tasks, or
-// all, or more refusals.
+// Members asks who has joined. It is answered with a Roster when that is more than the caller knows of: at once if it is when the
+// question comes, if all have joined and if one more was refused, and within a second if more tasks have joined.
 type Members[R any] struct {
 	Req      R
 	Conn     int64

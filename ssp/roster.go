@@ -1,14 +1,22 @@
 package ssp
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // missingLimit is how many missing tasks an answer names.
 const missingLimit = 16
 
+// soon is how long those who wait for all to join are not told of one more. Of 1,000 tasks that come one after the other and wait for all,
+// each would be told of each.
+const soon = time.Second
+
 // roster waits for tasks to join.
 type roster[D any, R comparable] struct {
 	Members[R]
-	of *member[D, R]
+	of  *member[D, R]
+	due timer // when it is told of what is new; not set: nothing is
 }
 
 func (j *Job[D, R]) roster(e *Members[R]) {
@@ -20,17 +28,30 @@ func (j *Job[D, R]) roster(e *Members[R]) {
 		j.refuse(e.Req, err)
 		return
 	}
-	j.rosters = append(j.rosters, roster[D, R]{*e, m})
+	j.rosters = append(j.rosters, roster[D, R]{*e, m, timer{j.now, true}}) // what is new is told at once
 	j.arrived()
 }
 
-// arrived answers those who know less of the members than the job does.
+// arrived answers those who know less of the members than the job does: soon, and at once if nobody is missing or one was refused.
 func (j *Job[D, R]) arrived() {
+	var missing []int
 	j.rosters = keep(j.rosters, func(r *roster[D, R]) bool {
-		if j.joined <= r.Joined && j.joined < len(j.members) && j.refusals <= r.Refusals {
+		switch fresh := j.joined > r.Joined; {
+		case j.joined == len(j.members) || j.refusals > r.Refusals:
+		case !fresh:
+			r.due = timer{}
+			return true
+		case !r.due.set:
+			r.due.upTo(j.now + soon)
+			fallthrough
+		case j.now < r.due.at:
+			j.timer.upTo(r.due.at)
 			return true
 		}
-		j.do(Roster[R]{r.Req, j.joined, j.missing(), j.present, len(j.late), j.refusals, j.reason})
+		if missing == nil {
+			missing = j.missing()
+		}
+		j.do(Roster[R]{r.Req, j.joined, missing, j.present, len(j.late), j.refusals, j.reason})
 		return false
 	})
 }

@@ -85,6 +85,7 @@ func (j *Job[D, R]) deadline() {
 			j.sayWhy(s)
 		}
 	}
+	j.arrived()
 	j.end()
 }
 

@@ -74,7 +74,7 @@ func (p *plan) once(ctx context.Context, c *cluster, w *watcher, run runner) (*t
 	if err := c.locate(ctx, p, w); err != nil {
 		return nil, err
 	}
-	ctx, stop := c.watch(ctx)
+	ctx, stop := c.watch(ctx, p)
 	defer stop()
 	return run(ctx)
 }

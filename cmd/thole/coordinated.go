@@ -211,9 +211,10 @@ func (r *registry) patiently(ctx context.Context, p *plan, w *watcher, do func(c
 	}
 }
 
-// watch is ctx until one of the servers is replaced, which is why it ends then.
-func (c *cluster) watch(ctx context.Context) (within context.Context, stop func()) {
-	if c == nil || c.from == nil {
+// watch is ctx until one of the servers is replaced, which is why it ends then. Roles are renewed all the time, so only the process of task
+// 0 watches them; the others watch the job, whose next attempt that one begins then.
+func (c *cluster) watch(ctx context.Context, p *plan) (within context.Context, stop func()) {
+	if c == nil || c.from == nil || p.elsewhere && p.attempt == 0 {
 		return ctx, func() {}
 	}
 	within, cancel := context.WithCancelCause(ctx)
@@ -221,7 +222,11 @@ func (c *cluster) watch(ctx context.Context) (within context.Context, stop func(
 	go func() {
 		defer close(over)
 		r := c.from
-		if n, err := coord.Changed(within, r.store, r.cluster, r.members); err == nil {
+		if p.elsewhere {
+			if later, err := coord.Superseded(within, r.store, r.cluster, p.name, p.attempt); err == nil {
+				cancel(&ps.LaterAttempt{Job: p.name, Attempt: later})
+			}
+		} else if n, err := coord.Changed(within, r.store, r.cluster, r.members); err == nil {
 			cancel(fmt.Errorf("server %d of cluster %q, at %s, was replaced or has ended: %w", n, r.cluster, r.members[n].Addr, rpc.ErrAborted))
 		}
 	}()

@@ -124,20 +124,34 @@ func limits(t *testing.T, key string, a, b coord.Store) {
 
 func list(t *testing.T, key string, a, b coord.Store) {
 	for _, k := range []string{"/b/2", "/a", "/b/1", "/bc", "/b/1/x"} {
-		put(t, a, key+k, "{}", "")
+		put(t, a, key+k, key+k, "")
 	}
 	for prefix, want := range map[string][]string{
 		key + "/b/": {key + "/b/1", key + "/b/1/x", key + "/b/2"}, key + "/b": {key + "/b/1", key + "/b/1/x", key + "/b/2", key + "/bc"},
 		key + "/c": nil, key + "/a": {key + "/a"},
 	} {
-		if got, err := b.List(within(t), prefix); err != nil || !slices.Equal(got, want) {
-			t.Errorf("list %s: %q, %v, want %q", prefix, got, err, want)
+		got, err := b.List(within(t), prefix)
+		if err != nil || !slices.Equal(keysOf(got), want) {
+			t.Errorf("list %s: %q, %v, want %q", prefix, keysOf(got), err, want)
+		}
+		for _, e := range got {
+			data, v, err := a.Get(within(t), e.Key)
+			if err != nil || string(e.Data) != e.Key || string(data) != e.Key || e.Version != v {
+				t.Errorf("list %s: %s is %q of version %q, want %q of %q: %v", prefix, e.Key, e.Data, e.Version, data, v, err)
+			}
 		}
 	}
 	all, err := b.List(within(t), "")
-	if err != nil || !slices.Contains(all, key+"/bc") || !slices.IsSorted(all) {
+	if err != nil || !slices.Contains(keysOf(all), key+"/bc") || !slices.IsSorted(keysOf(all)) {
 		t.Errorf("list of all: %q, %v", all, err)
 	}
+}
+
+func keysOf(all []coord.Entry) (keys []string) {
+	for _, e := range all {
+		keys = append(keys, e.Key)
+	}
+	return keys
 }
 
 // watch: it answers at once if the version is another already, and otherwise when it becomes one.

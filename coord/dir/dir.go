@@ -261,7 +261,7 @@ func (s *Store) sweep(folder string) error {
 }
 
 // List implements coord.Store.
-func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
+func (s *Store) List(ctx context.Context, prefix string) ([]coord.Entry, error) {
 	if err := s.present(); err != nil {
 		return nil, err
 	}
@@ -269,20 +269,22 @@ func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return nil, wrap(err)
 	}
-	var keys []string
+	var found []coord.Entry
 	for _, e := range entries {
 		key, err := url.PathUnescape(e.Name())
 		if err != nil || !e.IsDir() || url.PathEscape(key) != e.Name() || !strings.HasPrefix(key, prefix) || coord.CheckKey(key) != nil {
 			continue // somebody else's
 		}
-		if all, err := versions(s.folder(key)); err != nil {
-			return nil, wrap(err)
-		} else if len(all) > 0 {
-			keys = append(keys, key)
+		data, v, err := s.Get(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if v != "" {
+			found = append(found, coord.Entry{Key: key, Data: data, Version: v})
 		}
 	}
-	slices.Sort(keys)
-	return keys, nil
+	slices.SortFunc(found, func(a, b coord.Entry) int { return strings.Compare(a.Key, b.Key) })
+	return found, nil
 }
 
 // Watch implements coord.Store.

@@ -56,7 +56,7 @@ func TestFolder(t *testing.T) {
 	if err := os.Chtimes(folder+"/_tmp.dead", old, old); err != nil {
 		t.Fatal(err)
 	}
-	if keys, err := s.List(t.Context(), ""); err != nil || fmt.Sprint(keys) != "[c/server/0]" {
+	if keys, err := s.List(t.Context(), ""); err != nil || len(keys) != 1 || keys[0].Key != "c/server/0" {
 		t.Errorf("list %q, %v", keys, err)
 	}
 	if data, got, err := s.Get(t.Context(), "c/server/0"); err != nil || string(data) != "39" || got != v {

@@ -112,21 +112,26 @@ func (s *Store) Put(ctx context.Context, key string, data []byte, old coord.Vers
 }
 
 // List implements coord.Store.
-func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
+func (s *Store) List(ctx context.Context, prefix string) ([]coord.Entry, error) {
 	short, stop := context.WithTimeout(ctx, patience)
 	defer stop()
-	r, err := s.client.Get(short, s.prefix+prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	r, err := s.client.Get(short, s.prefix+prefix, clientv3.WithPrefix())
 	if err != nil {
 		return nil, s.wrap(ctx, err)
 	}
-	var keys []string
+	var all []coord.Entry
 	for _, kv := range r.Kvs {
-		if key := strings.TrimPrefix(string(kv.Key), s.prefix); coord.CheckKey(key) == nil {
-			keys = append(keys, key)
+		key := strings.TrimPrefix(string(kv.Key), s.prefix)
+		if coord.CheckKey(key) != nil {
+			continue
 		}
+		if err := coord.CheckValue(key, kv.Value); err != nil {
+			return nil, err
+		}
+		all = append(all, coord.Entry{Key: key, Data: kv.Value, Version: version(kv.ModRevision)})
 	}
-	slices.Sort(keys)
-	return keys, nil
+	slices.SortFunc(all, func(a, b coord.Entry) int { return strings.Compare(a.Key, b.Key) })
+	return all, nil
 }
 
 // Watch implements coord.Store.

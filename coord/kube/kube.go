@@ -165,16 +165,23 @@ func (s *Store) find(ctx context.Context, query url.Values) (all leaseList, err 
 }
 
 // List implements coord.Store.
-func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
-	all, err := s.find(ctx, url.Values{"labelSelector": {storeMark + "=" + s.name}})
-	var keys []string
-	for _, l := range all.Items {
-		if key := l.Metadata.Annotations[keyMark]; l.Metadata.Name == s.object(key) && strings.HasPrefix(key, prefix) {
-			keys = append(keys, key)
+func (s *Store) List(ctx context.Context, prefix string) ([]coord.Entry, error) {
+	leases, err := s.find(ctx, url.Values{"labelSelector": {storeMark + "=" + s.name}})
+	var all []coord.Entry
+	for i := range leases.Items {
+		l := &leases.Items[i]
+		key := l.Metadata.Annotations[keyMark]
+		if l.Metadata.Name != s.object(key) || !strings.HasPrefix(key, prefix) {
+			continue
 		}
+		data, v, err := s.value(key, l)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, coord.Entry{Key: key, Data: data, Version: v})
 	}
-	slices.Sort(keys)
-	return keys, err
+	slices.SortFunc(all, func(a, b coord.Entry) int { return strings.Compare(a.Key, b.Key) })
+	return all, err
 }
 
 // Watch implements coord.Store.

@@ -80,6 +80,29 @@ func TestStrangersDrip(t *testing.T) {
 	}
 }
 
+// All tasks of a large job connect at the same moment, as when an attempt begins: none of them is taken for a crowd of strangers, though all
+// have connected before the first has greeted.
+func TestTasksTogether(t *testing.T) {
+	l := listen(t, Network{}, echo)
+	var all []net.Conn
+	for range 1000 {
+		nc, err := net.Dial("tcp", l.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		all = append(all, nc)
+	}
+	for i, nc := range all {
+		if _, err := nc.Write(hello{limit: 1, name: "task"}.bytes()); err != nil {
+			t.Fatalf("connection %d: %v", i, err)
+		}
+		if h, err := readHello(nc, "server"); err != nil || h.status != helloFine {
+			t.Fatalf("connection %d is answered %+v, error %v", i, h, err)
+		}
+	}
+}
+
 func isTimeout(err error) bool {
 	ne, ok := err.(net.Error)
 	return ok && ne.Timeout()

@@ -39,7 +39,7 @@ const (
 	DefaultWindow     = 256
 	DefaultPingEvery  = 2 * time.Second
 	DefaultTimeout    = 10 * time.Second
-	DefaultStrangers  = 256
+	DefaultStrangers  = 4096
 )
 
 // Network connects processes. The zero value is ready; fields must not change once it is used. Addresses are
@@ -59,7 +59,7 @@ type Network struct {
 	Tokens               *access.Table  // whoever comes must prove one of them; nil: nobody must
 	Secret               *access.Secret // of the token that this side proves to servers that want one; nil: it has none
 	// Strangers is how many connections that come may be without their greeting and proof at once; when there is one more the
-	// oldest of them is closed.
+	// oldest of them is closed. All tasks of a job may connect at the same moment; a stranger costs 6 KB, and 13 KB with TLS.
 	Strangers int
 
 	Log *slog.Logger // told of panics and of peers that break the protocol; nil: slog.Default
