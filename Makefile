@@ -1,14 +1,20 @@
 # Names for commands; none of them is needed to build. The gate is "go test ./...".
-.PHONY: build image test race fuzz soak kills scale engines mutants bench peers models onnx hdfs golden docs module
+.PHONY: build image operator test race fuzz soak kills scale engines mutants bench peers models onnx hdfs golden docs module
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o out/ ./cmd/...
 
-# The image of the binary (deploy/Dockerfile): make image IMAGE=registry.example/thole:1 DOCKER=podman
+# The images of thole and of the operator (deploy/Dockerfile): make image IMAGE=registry.example/thole:1 OPERATOR=registry.example/operator:1
 image:
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o deploy/thole ./cmd/thole
+	cd operator && CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o ../deploy/thole-operator ./thole-operator
 	cp $(or $(CERTIFICATES),/etc/ssl/certs/ca-certificates.crt) deploy/ca-certificates.crt
-	$(or $(DOCKER),docker) build -t $(or $(IMAGE),thole:latest) deploy
+	$(or $(DOCKER),docker) build --target thole -t $(or $(IMAGE),thole:latest) deploy
+	$(or $(DOCKER),docker) build --target operator -t $(or $(OPERATOR),thole-operator:latest) deploy
+
+# The operator, a module of its own: two minutes of a processor when nothing is in Go's cache, so that it is no part of the gate.
+operator:
+	cd operator && export CGO_ENABLED=0 && go vet ./... && go test ./... && go build -o ../out/ ./thole-operator
 
 test:
 	go test ./...

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"thole.example/internal/filelock"
 )
@@ -23,10 +24,51 @@ type Claimer interface {
 }
 
 // Claimed is the error of whoever claims a tree that somebody has.
-type Claimed struct{ Tree, Who string }
+type Claimed struct {
+	Tree, Who string
+	// Lapses is how long it takes at most until the tree can be claimed, if whoever has it does not live any more; 0: it is known to live.
+	Lapses time.Duration
+	// Beat changes as often as the claim is renewed, within a few seconds.
+	Beat string
+}
 
 // Error implements error.
 func (c *Claimed) Error() string { return fmt.Sprintf("blob: %s is that of %s", c.Tree, c.Who) }
+
+// How often a claim is looked at that may lapse, and for how much longer than was said.
+const (
+	lookMost   = time.Second
+	lookLeast  = 10 * time.Millisecond
+	lapseGrace = 5 * time.Second
+)
+
+// Await is Claim for a process that may have been started again: the claim of one that died it waits for until that lapses. A claim
+// that is renewed meanwhile, or taken by another, is somebody's, and an error as of Claim. waits is called before it waits, at most once.
+func Await(ctx context.Context, c Claimer, tree, who string, waits func(*Claimed)) (release func(), err error) {
+	var first *Claimed
+	var late <-chan time.Time
+	for {
+		release, err := c.Claim(ctx, tree, who)
+		now, is := errors.AsType[*Claimed](err)
+		if !is || now.Lapses <= 0 {
+			return release, err
+		}
+		if first == nil {
+			first, late = now, time.After(now.Lapses+lapseGrace)
+			waits(now)
+		}
+		if now.Beat != first.Beat {
+			return nil, err
+		}
+		select {
+		case <-late: // the store's time does not go on
+			return nil, err
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(min(max(now.Lapses/10, lookLeast), lookMost)):
+		}
+	}
+}
 
 // whoLimit is how many bytes are read of what a claim says.
 const whoLimit = 1 << 10
@@ -53,7 +95,7 @@ func (d *Dir) Claim(ctx context.Context, tree, who string) (release func(), err 
 		case errors.Is(err, filelock.ErrHeld):
 			text, _ := io.ReadAll(io.LimitReader(f, whoLimit)) // it is a courtesy
 			f.Close()
-			return nil, &Claimed{tree, cmp.Or(string(text), "somebody who has not said yet who it is")}
+			return nil, &Claimed{Tree: tree, Who: cmp.Or(string(text), "somebody who has not said yet who it is")}
 		case err != nil:
 			f.Close()
 			return func() {}, os.Remove(name)

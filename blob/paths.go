@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"strings"
 	"sync"
@@ -125,6 +126,19 @@ func (p *Paths) at(ctx context.Context, name string) (Bucket, string, error) {
 		schemes = []string{"a path"}
 	}
 	return nil, "", fmt.Errorf("blob: %s: no store of scheme %s, want %s", name, scheme, strings.Join(schemes, " or "))
+}
+
+// Close closes the stores that were opened, with all that still goes on in them, as far as they can be. Files stay as they are.
+func (p *Paths) Close() error {
+	p.opened.mu.Lock()
+	defer p.opened.mu.Unlock()
+	var all []error
+	for _, b := range p.opened.buckets {
+		if c, can := b.(io.Closer); can {
+			all = append(all, c.Close())
+		}
+	}
+	return errors.Join(all...)
 }
 
 // bucket opens a store, or gives it again.

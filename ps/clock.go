@@ -42,6 +42,15 @@ func (c *Client) Clock(ctx context.Context, weight, rate float64) error {
 	return c.tickSome(ctx, ticks{c.order, true, weight, rate}, false)
 }
 
+// OwnClock is Clock for the task's own clock alone: those of matrices stay.
+func (c *Client) OwnClock(ctx context.Context) error {
+	if err := c.begin(ctx, "own clock", nil); err != nil {
+		return err
+	}
+	defer c.end()
+	return c.tickSome(ctx, ticks{own: true}, false)
+}
+
 // SyncClock is Clock without a rule's step, and waits until the servers have the deltas.
 func (c *Client) SyncClock(ctx context.Context) error {
 	if err := c.begin(ctx, "sync clock", nil); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"time"
 
 	"thole.example/blob"
 	"thole.example/rpc"
@@ -14,35 +15,68 @@ import (
 // folderClaim is a folder into which a job writes its checkpoints, and nobody else.
 type folderClaim struct {
 	of      *job
-	release func() // nil: the bucket has no claims
+	who     string        // has it, to people who look for it
+	decided chan struct{} // closed when it is known whether the job has it
+	release func()        // nil: not yet, or the bucket has no claims
 }
 
-// claimFolder makes a folder the job's until it ends. Another job, of this server or of one on the same bucket, is refused.
+// claimFolder makes a folder the job's until it ends. Another job, of this server or of one on the same bucket, is refused; the claim of a
+// server that was killed is waited for.
 func (s *Server) claimFolder(ctx context.Context, j *job, folder string) error {
-	s.mu.Lock()
-	c, is := s.folders[folder]
-	err := context.Cause(j.ctx) // nobody would give it back
-	if !is && err == nil {
-		if s.folders == nil {
-			s.folders = map[string]folderClaim{}
+	for {
+		s.mu.Lock()
+		c, is := s.folders[folder]
+		err := context.Cause(j.ctx) // nobody would give it back
+		if !is && err == nil {
+			if s.folders == nil {
+				s.folders = map[string]*folderClaim{}
+			}
+			c = &folderClaim{of: j, who: j.who(), decided: make(chan struct{})}
+			s.folders[folder] = c
 		}
-		s.folders[folder] = folderClaim{of: j}
+		s.mu.Unlock()
+		switch {
+		case is && c.of != j:
+			return folderTaken(folder, c.who)
+		case is:
+			select {
+			case <-c.decided:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+			if s.has(folder, c) {
+				return nil
+			}
+		case err != nil:
+			return err
+		default:
+			return s.decide(ctx, folder, c)
+		}
 	}
-	s.mu.Unlock()
+}
+
+// has reports whether a folder is a claim's.
+func (s *Server) has(folder string, c *folderClaim) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.folders[folder] == c
+}
+
+// decide claims a folder in the bucket.
+func (s *Server) decide(ctx context.Context, folder string, c *folderClaim) error {
+	defer close(c.decided)
 	b, can := s.Bucket.(blob.Claimer)
-	switch {
-	case is && c.of == j:
+	if !can {
 		return nil
-	case is:
-		return folderTaken(folder, c.of.who())
-	case err != nil || !can:
-		return err
 	}
-	release, err := b.Claim(ctx, folder, j.who())
+	release, err := blob.Await(ctx, b, folder, c.who, func(by *blob.Claimed) {
+		s.logger().Warn("waits for a claim: it lapses if whoever has it does not live any more", "job", c.of.name, "folder", folder, "of", by.Who,
+			"most", by.Lapses.Round(time.Second))
+	})
 	if err != nil {
 		release = nil
 	}
-	if s.keepClaim(j, folder, release) {
+	if s.keepClaim(c, folder, release) {
 		return nil
 	}
 	if other, is := errors.AsType[*blob.Claimed](err); is {
@@ -50,23 +84,23 @@ func (s *Server) claimFolder(ctx context.Context, j *job, folder string) error {
 	}
 	if err == nil { // the job has ended meanwhile
 		release()
-		err = context.Cause(j.ctx)
+		err = context.Cause(c.of.ctx)
 	}
 	return err
 }
 
 // keepClaim notes how a folder is given back when the job ends; without release, or when the job has ended, the job does not have it.
-func (s *Server) keepClaim(j *job, folder string, release func()) bool {
+func (s *Server) keepClaim(c *folderClaim, folder string, release func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.folders[folder].of != j {
+	if s.folders[folder] != c {
 		return false
 	}
-	if release == nil || j.ctx.Err() != nil {
+	if release == nil || c.of.ctx.Err() != nil {
 		delete(s.folders, folder)
 		return false
 	}
-	s.folders[folder] = folderClaim{j, release}
+	c.release = release
 	return true
 }
 
@@ -75,25 +109,25 @@ func folderTaken(folder, who string) error {
 		rpc.ErrRefused)
 }
 
-// who says which job it is, to people who look for it.
+// who says which job it is that claims something now.
 func (j *job) who() string {
 	host, _ := os.Hostname()
-	return fmt.Sprintf("job %q on the server of process %d on %s", j.name, os.Getpid(), host)
+	return fmt.Sprintf("job %q on the server of process %d on %s, since %s", j.name, os.Getpid(), host, time.Now().UTC().Format(time.RFC3339))
 }
 
 // unclaim gives back the folders of a job that has ended. Until they are given back they are the job's.
 func (s *Server) unclaim(j *job) {
-	mine := func(c folderClaim) bool { return c.of == j }
+	mine := func(c *folderClaim) bool { return c.of == j }
 	for _, release := range s.claims(mine) { // files are removed, which may take long
 		release()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.folders, func(_ string, c folderClaim) bool { return mine(c) })
+	maps.DeleteFunc(s.folders, func(_ string, c *folderClaim) bool { return mine(c) })
 }
 
 // claims are how some folders are given back.
-func (s *Server) claims(of func(folderClaim) bool) (releases []func()) {
+func (s *Server) claims(of func(*folderClaim) bool) (releases []func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.folders {

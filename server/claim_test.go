@@ -116,6 +116,63 @@ func TestSlowRelease(t *testing.T) {
 	}
 }
 
+// lapsing is a bucket with a claim of somebody who does not renew it, until it is free.
+type lapsing struct {
+	*blob.Dir
+	looks chan struct{}
+	free  chan struct{}
+}
+
+func (c lapsing) Claim(ctx context.Context, tree, who string) (func(), error) {
+	select {
+	case <-c.free:
+		return c.Dir.Claim(ctx, tree, who)
+	default:
+		c.looks <- struct{}{}
+		return nil, &blob.Claimed{Tree: tree, Who: "process 7", Lapses: patience, Beat: "1"}
+	}
+}
+
+// TestClaimLapses: the claim of a server that was killed is waited for. A task that asks once more meanwhile is answered when it is known
+// whether the job has it, also if the first that asked gave up.
+func TestClaimLapses(t *testing.T) {
+	bucket := lapsing{blob.NewDir(t.TempDir()), make(chan struct{}, 100), make(chan struct{})}
+	f := newFleet(t, "mem", 1, bucket, nil)
+	p, err := ps.Dial(t.Context(), ps.Options{Network: f.net, Servers: f.servers, Job: "a", Tasks: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	first, giveUp := context.WithCancel(t.Context())
+	answers := make(chan error, 2)
+	go func() {
+		_, err := p.ClaimCheckpoints(first, "run/ck")
+		answers <- err
+	}()
+	<-bucket.looks
+	go func() {
+		_, err := p.ClaimCheckpoints(t.Context(), "run/ck")
+		answers <- err
+	}()
+	giveUp()
+	if err := <-answers; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want that the first gave up", err)
+	}
+	select {
+	case <-bucket.looks: // for the second
+	case err := <-answers:
+		t.Fatalf("%v before the claim has lapsed", err)
+	}
+	close(bucket.free)
+	if err := <-answers; err != nil {
+		t.Error(err)
+	}
+	_, err = bucket.Claim(t.Context(), "run/ck", "another")
+	if is, ok := errors.AsType[*blob.Claimed](err); !ok || !strings.HasPrefix(is.Who, `job "a"`) {
+		t.Errorf("%v, want that job a has it", err)
+	}
+}
+
 // TestEndSavesGivesBack: a server whose process ends gives the folders back, though its jobs have not ended: in a store nothing else does.
 func TestEndSavesGivesBack(t *testing.T) {
 	dir := t.TempDir()

@@ -1,12 +1,15 @@
 package server_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
 
+	"thole.example/blob"
 	"thole.example/matrix"
+	"thole.example/ps"
 	"thole.example/rpc"
 	"thole.example/ssp"
 )
@@ -271,5 +274,33 @@ func TestDuplicateKeys(t *testing.T) {
 				t.Errorf("stored are %v", got)
 			}
 		})
+	}
+}
+
+// TestOwnClock: the clock of a task alone moves: nobody waits for clocks of matrices.
+func TestOwnClock(t *testing.T) {
+	f := newFleet(t, "mem", 2, &blob.Mem{}, nil)
+	var all []*ps.Client
+	for task := range 2 {
+		p, err := ps.Dial(t.Context(), ps.Options{Network: f.net, Servers: f.servers, Job: "j", Task: task, Tasks: 2, Bound: ssp.BSP})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		all = append(all, p)
+	}
+	if err := all[0].Create(t.Context(), "", meta("m", 1, 4, matrix.RowDense)); err != nil { // which the other task does not know
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		if err := errors.Join(p.OwnClock(t.Context()), p.OwnClock(t.Context())); err != nil || p.Now() != 2 {
+			t.Errorf("clock %d, %v, want 2", p.Now(), err)
+		}
+	}
+	if _, err := all[0].Pull(t.Context(), []matrix.Lookup{{Matrix: "m"}}); err != nil {
+		t.Error(err)
+	}
+	if err := all[0].Save(t.Context(), ps.SaveOptions{Codec: "angel", Path: "m", Lossy: true}); err != nil {
+		t.Error(err)
 	}
 }

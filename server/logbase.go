@@ -63,6 +63,7 @@ type base struct {
 type baseHead struct {
 	Job       string         `json:"job"`
 	Position  uint64         `json:"position"`
+	Launch    int            `json:"launch,omitempty"` // rpc.Join.Launch of its tasks
 	Made      time.Time      `json:"made,omitzero"`
 	Matrices  []baseMatrix   `json:"matrices"`            // by number, from 1 on
 	Functions []string       `json:"functions,omitempty"` // whose modules follow, each in a note
@@ -92,8 +93,8 @@ func (j *job) takeBase() {
 	}
 	b := &base{j: j, position: j.log.end(), stores: (*j.stores.Load())[1:]}
 	b.shots, b.core = j.snapshots(b.stores, nil), j.core.State()
-	b.head = baseHead{Job: j.name, Position: b.position, Made: time.Now().UTC(), Restored: j.restores.last(j.core.LastChange),
-		Targets: j.server.targetsOf(j)}
+	b.head = baseHead{Job: j.name, Position: b.position, Launch: j.launch, Made: time.Now().UTC(),
+		Restored: j.restores.last(j.core.LastChange), Targets: j.server.targetsOf(j)}
 	for i, st := range b.stores {
 		m := &b.core.Matrices[i+1]
 		all := len(m.Staged)

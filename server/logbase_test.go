@@ -149,6 +149,50 @@ func startBased(t *testing.T, disk *journaltest.Disk, net *mem.Network, bucket b
 	}
 }
 
+// TestBaseLaunch: a server that is started again from a base still shuts out what is left of a job before all of its processes were started
+// again.
+func TestBaseLaunch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk, net, bucket := journaltest.NewDisk(1), &mem.Network{}, &blob.Mem{}
+		l := startBased(t, disk, net, bucket, false)
+		defer func() { l.Close() }()
+		dial := func(launch int, worker string) (*ps.Client, error) {
+			return ps.Dial(t.Context(), ps.Options{Network: net, Servers: []string{"s"}, Job: "j", Tasks: 1, Bound: ssp.ASP, Retry: time.Hour,
+				Launch: launch, Worker: worker})
+		}
+		p, err := dial(3, "new")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Create(t.Context(), "", meta("m", 1, 40, matrix.RowDense)); err != nil {
+			t.Fatal(err)
+		}
+		one := matrix.NewDense(matrix.F64, matrix.At(0, 1, 0, 40))
+		for disk.Bases() == 0 {
+			if err := errors.Join(p.Push("m", one), p.Flush(t.Context())); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		disk.Kill()
+		_ = l.Close()
+		l = startBased(t, disk, net, bucket, false)
+		stale, err := dial(2, "old")
+		if !errors.Is(err, rpc.ErrRefused) || !strings.Contains(err.Error(), "attempt 3 has begun") {
+			t.Errorf("%v, want that attempt 3 has begun", err)
+		}
+		if stale != nil {
+			stale.Close()
+		}
+		if err := p.Leave(t.Context()); err != nil {
+			t.Error(err)
+		}
+		_ = p.Close()
+		time.Sleep(3 * time.Hour)
+		synctest.Wait()
+	})
+}
+
 // TestBaseDamaged: a log whose base is damaged, missing, or of a later position than its end is kept aside.
 func TestBaseDamaged(t *testing.T) { untilAllEnds(t, baseDamaged) }
 

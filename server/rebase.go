@@ -99,6 +99,7 @@ func (b *rebasing) begin(position uint64) error {
 		return fmt.Errorf("a base of position %d, want %d: %w", b.head.Position, position, journal.ErrForeign)
 	}
 	b.r.beginJob(b.head.Job)
+	b.r.j.launch = b.head.Launch
 	for _, name := range b.head.Functions {
 		text, err := b.in.Note()
 		if err == nil {

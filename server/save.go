@@ -400,7 +400,7 @@ func (s *Server) EndSaves(ctx context.Context) {
 		for _, j := range jobs {
 			j.saves.endAll(j.saves.close())
 		}
-		for _, release := range s.claims(func(folderClaim) bool { return true }) { // in a store they would stand for minutes
+		for _, release := range s.claims(func(*folderClaim) bool { return true }) { // in a store they would stand for minutes
 			release()
 		}
 	}()

@@ -88,11 +88,11 @@ type Server struct {
 	pasts   []past          // jobs that came to their end, the last ones
 	// launches are those of jobs that have ended otherwise (rpc.Join.Launch), by name: no lower one comes after them.
 	launches map[string]int
-	marks    map[string]mark        // of rehearsals, by stage
-	folders  map[string]folderClaim // folders that jobs write checkpoints to
-	targets  map[string]target      // paths that jobs have rehearsed a save to
-	lastLog  int                    // number of the last log
-	leaving  bool                   // it takes no new jobs
+	marks    map[string]mark         // of rehearsals, by stage
+	folders  map[string]*folderClaim // folders that jobs write checkpoints to
+	targets  map[string]target       // paths that jobs have rehearsed a save to
+	lastLog  int                     // number of the last log
+	leaving  bool                    // it takes no new jobs
 	copies   copies
 }
 

@@ -31,12 +31,13 @@ const namenodePort = "8020"
 
 // Store is where URLs of the scheme hdfs lead: hdfs://[USER@]HOST[:PORT][,HOST[:PORT]]/…, hdfs://NAMESERVICE/…, or hdfs:///… of the cluster
 // that HADOOP_CONF_DIR describes.
-func Store() blob.Store {
+func Store(tell func(text string)) blob.Store {
 	return blob.Store{Scheme: "hdfs", Open: func(ctx context.Context, authority string) (blob.Bucket, error) {
 		o, _, err := Parse("hdfs://" + authority + "/")
 		if err != nil {
 			return nil, err
 		}
+		o.Tell = tell
 		return New(ctx, o)
 	}}
 }

@@ -221,7 +221,7 @@ func FuzzParseMove(f *testing.F) {
 func TestStore(t *testing.T) {
 	t.Setenv("HADOOP_CONF_DIR", "")
 	t.Setenv("HADOOP_HOME", "")
-	p := blob.NewPaths(Store())
+	p := blob.NewPaths(Store(nil))
 	for name, want := range map[string]string{"hdfs:///x": "HADOOP_CONF_DIR", "hdfs://nn:x/y": "want HOST:PORT"} {
 		if _, err := p.Open(t.Context(), name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want one with %q", name, err, want)

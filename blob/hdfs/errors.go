@@ -72,6 +72,15 @@ func class(err error) string {
 	return name[strings.LastIndexAny(name, ".$")+1:]
 }
 
+// short is an error in a line.
+func short(err error) string {
+	if name := class(err); name != "" {
+		return name
+	}
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
 // missing reports whether there is nothing of a name, be it because an object stands where a tree would have to be.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || class(err) == "ParentNotDirectoryException" || class(err) == "FileNotFoundException"

@@ -51,6 +51,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -76,6 +77,9 @@ type Options struct {
 	// Age is how old temporary files have to be that nobody holds, by the clocks of this machine and the namenode, to count as
 	// leftovers; 0: a day.
 	Age time.Duration
+	// Tell is called when the cluster has not done what it was asked to for Quiet (0: 2 s), and when it does again; nil: nobody is told.
+	Tell  func(text string)
+	Quiet time.Duration
 
 	conf map[string]string // of the cluster's configuration, if it was read
 }
@@ -87,6 +91,8 @@ type Bucket struct {
 	root   string
 	client *lib.Client
 	close  func() error
+	life   context.Context // until Close
+	outage blob.Outage
 
 	mu   sync.Mutex
 	mine map[string]bool // names of leases that this process has, or is about to have
@@ -110,14 +116,25 @@ func New(ctx context.Context, o Options) (*Bucket, error) {
 	o.Timeout = cmp.Or(o.Timeout, time.Minute)
 	o.Patience = cmp.Or(o.Patience, 30*time.Second)
 	o.Age = cmp.Or(o.Age, 24*time.Hour)
+	o.Quiet = cmp.Or(o.Quiet, 2*time.Second)
 	b := &Bucket{opts: o, root: path.Clean("/" + o.Root), mine: map[string]bool{}}
+	b.outage = blob.Outage{Store: "hdfs://" + strings.Join(o.Addresses, ","), Tell: o.Tell, Quiet: o.Quiet}
+	var end context.CancelFunc
+	b.life, end = context.WithCancel(context.WithoutCancel(ctx))
+	defer context.AfterFunc(ctx, end)() // whoever gives up while it connects waits for nothing
 	options, err := o.library()
 	if err != nil {
 		return nil, err
 	}
 	dial := b.dialer()
-	options.NamenodeDialFunc = func(_ context.Context, network, address string) (net.Conn, error) { return dial(network, address) }
-	options.DatanodeDialFunc = options.NamenodeDialFunc
+	options.DatanodeDialFunc = func(_ context.Context, network, address string) (net.Conn, error) { return dial(network, address) }
+	options.NamenodeDialFunc = func(_ context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &framed{Conn: c}, nil
+	}
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -126,10 +143,12 @@ func New(ctx context.Context, o Options) (*Bucket, error) {
 		forget = options.KerberosClient.Destroy // renews tickets until then
 	}
 	if b.client, err = lib.NewClient(options); err != nil {
+		end()
 		forget()
 		return nil, b.explain(opConnect, "", err)
 	}
 	b.close = sync.OnceValue(func() error { // twice it would panic
+		end()
 		forget()
 		return b.client.Close()
 	})
@@ -147,7 +166,7 @@ func New(ctx context.Context, o Options) (*Bucket, error) {
 	return b, nil
 }
 
-// Close ends the connection. What was claimed or held is free a minute later, if it was not released.
+// Close ends the connections, and what goes on by them. What was claimed or held is free a minute later, if it was not released.
 func (b *Bucket) Close() error { return b.close() }
 
 // path is where a name is in the file system, url how it is written in errors.
@@ -180,6 +199,11 @@ func inode(info os.FileInfo) uint64 {
 		return status.GetFileId()
 	}
 	return 0
+}
+
+// inodePath is where a file or folder is by that number, whatever its name.
+func inodePath(info os.FileInfo) string {
+	return "/.reserved/.inodes/" + strconv.FormatUint(inode(info), 10)
 }
 
 // entries lists a folder, looked at once.

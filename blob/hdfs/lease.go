@@ -1,17 +1,22 @@
 package hdfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	lib "github.com/colinmarc/hdfs/v2"
 
 	"thole.example/blob"
+	"thole.example/internal/proc"
 )
 
 // lease is a file that this client has open, and never writes: while it lives, and for a minute, nobody else can open it. Its
@@ -24,7 +29,8 @@ type lease struct {
 
 // Attributes of such files.
 const (
-	attrWho  = "user.thole.who"  // who has it
+	attrWho  = "user.thole.who"  // who has it, and in a second line the name of its process
+	attrBeat = "user.thole.beat" // of a claim: a number that changes every beat
 	attrMove = "user.thole.move" // what a lock is for: move.String
 )
 
@@ -77,7 +83,7 @@ func (b *Bucket) clear(ctx context.Context, name string, takeover func(name stri
 	case missing(err):
 		return nil
 	case held(err) && !b.own(err):
-		return errHeld
+		return b.clearGone(ctx, name)
 	case err != nil && !held(err):
 		return err
 	}
@@ -87,6 +93,32 @@ func (b *Bucket) clear(ctx context.Context, name string, takeover func(name stri
 		}
 	}
 	return b.remove(ctx, name)
+}
+
+// clearGone removes the file of a lease that the namenode has not taken away yet, if it is seen that its process was one of this machine,
+// and is gone. It is removed by its number: what somebody else puts in its place meanwhile stays.
+func (b *Bucket) clearGone(ctx context.Context, name string) error {
+	info, err := b.stat(ctx, name)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	file := inodePath(info)
+	if _, of := owner(b.said(file, attrWho)); proc.Of(of) != proc.Gone {
+		return errHeld
+	}
+	if err = b.attempt(ctx, func() error { return b.client.RemoveAll(file) }); missing(err) {
+		return nil
+	}
+	return err
+}
+
+// owner is who has a claim, and the name of its process, by what the file says.
+func owner(text string) (who, process string) {
+	who, process, _ = strings.Cut(text, "\n")
+	return cmp.Or(who, "somebody who has not said yet who it is"), process
 }
 
 // own reports whether it is this client that has the lease: it made the file, and the answer did not arrive.
@@ -117,8 +149,8 @@ func (l *lease) say(ctx context.Context, attr, text string) error {
 }
 
 // said is an attribute of a file, "" if it has none.
-func (b *Bucket) said(name, attr string) string {
-	attrs, err := b.client.GetXAttrs(b.path(name), attr)
+func (b *Bucket) said(file, attr string) string {
+	attrs, err := b.client.GetXAttrs(file, attr)
 	if err != nil {
 		return ""
 	}
@@ -155,7 +187,7 @@ func besides(name, what string) string {
 	return dir + tmpMark + strings.TrimPrefix(base, tmpMark) + what
 }
 
-// Claim implements blob.Claimer. A claim of a process that was killed is free 60 seconds later.
+// Claim implements blob.Claimer. A claim of a process that was killed is free 60 seconds later, or at once if it was one of this machine.
 func (b *Bucket) Claim(ctx context.Context, tree, who string) (release func(), err error) {
 	if err := checkName(tree); err != nil {
 		return nil, err
@@ -164,18 +196,42 @@ func (b *Bucket) Claim(ctx context.Context, tree, who string) (release func(), e
 		return nil, b.explain("claim", tree, b.inTheWay(ctx, tree, err))
 	}
 	name := besides(tree, ".claim")
-	l, err := b.acquire(ctx, name, who, nil)
+	me := proc.Name(os.Getpid())
+	who, _, _ = strings.Cut(who, "\n")
+	l, err := b.acquire(ctx, name, who+"\n"+me, nil)
 	if errors.Is(err, errHeld) {
-		who := b.said(name, attrWho)
-		if who == "" {
-			who = "somebody who has not said yet who it is"
-		}
-		return nil, &blob.Claimed{Tree: tree, Who: who}
+		return nil, b.claimed(tree, name, me)
 	}
 	if err != nil {
 		return nil, b.explain("claim", tree, err)
 	}
-	return releaseOnce(l), nil
+	return l.beat(), nil
+}
+
+// claimed is the error of who claims a tree whose claim somebody has.
+func (b *Bucket) claimed(tree, name, me string) *blob.Claimed {
+	who, of := owner(b.said(b.path(name), attrWho))
+	c := &blob.Claimed{Tree: tree, Who: who, Beat: b.said(b.path(name), attrBeat)}
+	if of == me || proc.Of(of) != proc.Lives { // of this process, some may be left that it could not release
+		c.Lapses = leaseEnds + leaseRecovers
+	}
+	return c
+}
+
+// beat renews a claim, for those who wait to see whether it is, until release or Close is called. The lease itself the library renews.
+func (l *lease) beat() (release func()) {
+	ctx, end := context.WithCancel(l.bucket.life)
+	var all sync.WaitGroup
+	all.Go(func() {
+		for n := 1; sleep(ctx, beatEvery) == nil; n++ {
+			_ = l.say(ctx, attrBeat, strconv.Itoa(n)) // or the next time
+		}
+	})
+	return sync.OnceFunc(func() {
+		end()
+		all.Wait()
+		l.release(context.Background())
+	})
 }
 
 // lock makes this client the only one that publishes to a name.
@@ -198,4 +254,7 @@ func (b *Bucket) lock(ctx context.Context, name string) (*lease, error) {
 const (
 	lockEnding = ".lock"
 	leaseEnds  = time.Minute // after it was renewed last
+
+	leaseRecovers = 15 * time.Second // in which the namenode gives it to another, with all that is retried
+	beatEvery     = 5 * time.Second
 )

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"path"
 	"slices"
 	"testing"
 	"time"
 
 	"thole.example/blob"
+	"thole.example/internal/proc"
 )
 
 // two are buckets of one folder, as those of two processes.
@@ -146,7 +148,7 @@ func TestKilled(t *testing.T) {
 	for _, f := range []struct {
 		name string
 		test func(t *testing.T, c *cluster)
-	}{{"a claim", claimOfDead}, {"a publisher", publisherDies}, {"a holder", holderDies}, {"a writer", writerDies}} {
+	}{{"a claim", claimOfDead}, {"a claim of this machine", claimOfGone}, {"a publisher", publisherDies}, {"a holder", holderDies}, {"a writer", writerDies}} {
 		t.Run(f.name, func(t *testing.T) { c.t = t; f.test(t, c) })
 	}
 }
@@ -189,6 +191,48 @@ func claimOfDead(t *testing.T, c *cluster) {
 	if is, ok := errors.AsType[*blob.Claimed](err); !ok || is.Who != "job b" {
 		t.Errorf("%v, want that job b has it", err)
 	}
+}
+
+// claimOfGone: whoever waits takes the claim of a process that is seen to be gone at once, though the lease stands; of one that lives
+// elsewhere it hears when the claim is renewed.
+func claimOfGone(t *testing.T, c *cluster) {
+	c.ask("leases 60000 600000")
+	defer c.ask("leases 3000 60000")
+	a, b := c.pair(t, time.Hour)
+	defer a.Close()
+	gone := exec.Command("sleep", "1000")
+	if err := gone.Start(); err != nil {
+		t.Fatal(err)
+	}
+	name := proc.Name(gone.Process.Pid)
+	gone.Process.Kill()
+	gone.Wait()
+	if name == "" {
+		t.Skip("this system does not tell whether a process lives")
+	}
+	if err := a.folders(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	l, err := a.acquire(t.Context(), "_tmp.ck.claim", "job a\n"+name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := func(c *blob.Claimed) { t.Errorf("waits for %v", c) }
+	release, err := blob.Await(t.Context(), b, "ck", "job b", none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.release(t.Context()) // it is another's
+	if err := l.say(t.Context(), attrWho, "job b\nof another machine"); err != nil {
+		t.Fatal(err)
+	}
+	waits := 0
+	_, err = blob.Await(t.Context(), a, "ck", "job c", func(*blob.Claimed) { waits++ })
+	if is, ok := errors.AsType[*blob.Claimed](err); !ok || is.Who != "job b" || waits != 1 {
+		t.Errorf("%v after %d waits, want that job b has it", err, waits)
+	}
+	release()
+	wantEntries(t, b, "", "")
 }
 
 // publisherDies kills one after each step of a publish: readers find the old or the new tree, whole, when they come.
@@ -300,9 +344,8 @@ func writerDies(t *testing.T, c *cluster) {
 	if swept, err := b.Sweep(t.Context(), "m"); !slices.Equal(swept, []string{"_tmp.m.2"}) || err != nil {
 		t.Errorf("%v, %v, want what is open kept", swept, err)
 	}
-	names, err := b.Unfinished(t.Context(), ".")
-	if err == nil {
-		t.Errorf("%v of no name", names)
+	if names, err := b.Unfinished(t.Context(), "."); !slices.Equal(names, []string{"m.1", "mm.3"}) || err != nil {
+		t.Errorf("%v, %v are unfinished", names, err)
 	}
 	f.Close()
 	a.Close()

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -86,9 +89,39 @@ func TestPeers(t *testing.T) {
 	}
 }
 
+// TestLongAnswer: a peer that announces more than a namenode may answer is refused before there is memory for it, an HTTP server by name.
+func TestLongAnswer(t *testing.T) {
+	web := httptest.NewServer(http.NotFoundHandler())
+	defer web.Close()
+	long := peer(t, func(c net.Conn) {
+		c.Write([]byte{0x3f, 0xff, 0xff}) // in two pieces
+		time.Sleep(time.Millisecond)
+		c.Write([]byte{0xff, 1, 2, 3, 4, 5, 6})
+		c.Read(make([]byte, 1<<10))
+	})
+	for want, o := range map[string]Options{
+		"speaks HTTP": {Addresses: []string{web.Listener.Addr().String()}, User: "me", Timeout: limit, Patience: time.Millisecond},
+		"1073741823":  long,
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := New(t.Context(), o)
+		runtime.ReadMemStats(&after)
+		if !errors.Is(err, ErrAway) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want ErrAway that says %s", err, want)
+		}
+		if n := after.TotalAlloc - before.TotalAlloc; n > 64<<20 {
+			t.Errorf("%s: %d bytes were allocated", want, n)
+		}
+	}
+}
+
+// limit is how long a peer has that must answer; nothing is measured with it.
+const limit = 20 * time.Second
+
 // TestAttempts: what passes is tried again while there is patience, what does not is not.
 func TestAttempts(t *testing.T) {
-	b := &Bucket{}
+	b := &Bucket{life: t.Context()}
 	for _, c := range []struct {
 		err   error
 		again bool

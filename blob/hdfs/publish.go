@@ -192,7 +192,7 @@ func parseMove(text string) (m move, ok bool) {
 // moveOn ends what the dead client of a lock was at: what was renamed away is replaced if the new thing is still there, else given back.
 func (b *Bucket) moveOn(ctx context.Context) func(lock string) error {
 	return func(lock string) error {
-		m, ok := parseMove(b.said(lock, attrMove))
+		m, ok := parseMove(b.said(b.path(lock), attrMove))
 		if !ok || besides(m.to, lockEnding) != lock {
 			return nil
 		}

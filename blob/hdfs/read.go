@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strconv"
 	"sync"
 
 	lib "github.com/colinmarc/hdfs/v2"
@@ -55,7 +54,7 @@ func (b *Bucket) Open(ctx context.Context, name string) (blob.Object, error) {
 func (b *Bucket) open(ctx context.Context, name string, info os.FileInfo) (blob.Object, error) {
 	o := &object{
 		bucket: b, ctx: context.WithoutCancel(ctx), name: name, size: info.Size(), slots: make(chan struct{}, readers),
-		file: "/.reserved/.inodes/" + strconv.FormatUint(inode(info), 10),
+		file: inodePath(info),
 	}
 	head := make([]byte, min(o.size, headBytes))
 	if _, err := o.ReadAt(head, 0); err != nil && err != io.EOF {

@@ -134,8 +134,13 @@ func (b *Bucket) young(ctx context.Context, name string, info os.FileInfo) (bool
 
 // Unfinished implements blob.Sweeper.
 func (b *Bucket) Unfinished(ctx context.Context, tree string) (names []string, err error) {
-	if err := checkName(tree); err != nil {
-		return nil, err
+	if tree == "." {
+		tree = ""
+	}
+	if tree != "" {
+		if err := checkName(tree); err != nil {
+			return nil, err
+		}
 	}
 	entries, err := b.entries(ctx, tree)
 	if err != nil && !missing(err) {

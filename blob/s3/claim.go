@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -15,14 +16,21 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"thole.example/blob"
+	"thole.example/internal/proc"
 )
 
-// whoLimit is how many bytes are read of what a claim says.
-const whoLimit = 1 << 10
+// whoLimit is how many bytes a claim says of who has it, and nameLimit how many it has beside that.
+const (
+	whoLimit  = 1 << 10
+	nameLimit = 1 << 10
+)
+
+// beats is how often a claim or hold is renewed while a lease lasts.
+const beats = 12
 
 // Claim implements blob.Claimer by an object "_tmp.NAME.claim", which is renewed until it is released. A process that ends without that
-// leaves it: it stands for Options.Lease after its last renewal, by the clock of the store. A process that was cut off from the store for
-// longer may have lost it to another one, and does not learn so.
+// leaves it: it stands for Options.Lease after its last renewal, by the clock of the store, unless it is seen that the process was one
+// of this machine, and is gone. A process that was cut off from the store for longer may have lost it to another, and does not learn so.
 func (b *Bucket) Claim(ctx context.Context, tree, who string) (release func(), err error) {
 	if err := checkName(tree); err != nil {
 		return nil, err
@@ -30,7 +38,8 @@ func (b *Bucket) Claim(ctx context.Context, tree, who string) (release func(), e
 	key := b.key(beside(tree, "claim"))
 	id := rand.Text()
 	who, _, _ = strings.Cut(who[:min(len(who), whoLimit)], "\n")
-	text := func(n int) string { return fmt.Sprintf("%s\n%s %d\n", who, id, n) }
+	me := proc.Name(os.Getpid())
+	text := func(n int) string { return fmt.Sprintf("%s\n%s %d\n%s\n", who, id, n, me) }
 	on := condition{none: true}
 	for range lookups {
 		etag, err := b.put(ctx, key, strings.NewReader(text(0)), int64(len(text(0))), on)
@@ -48,15 +57,34 @@ func (b *Bucket) Claim(ctx context.Context, tree, who string) (release func(), e
 		if err != nil {
 			return nil, b.fails("claim", tree, err)
 		}
-		said, _ := io.ReadAll(io.LimitReader(out.Body, whoLimit+1)) // it is a courtesy
+		said, _ := io.ReadAll(io.LimitReader(out.Body, whoLimit+nameLimit)) // it is a courtesy
 		out.Body.Close()
-		if age(out.ResultMetadata, aws.ToTime(out.LastModified)) < b.opts.Lease {
-			name, _, _ := bytes.Cut(said, []byte("\n"))
-			return nil, &blob.Claimed{Tree: tree, Who: cmp.Or(string(name), "somebody who has not said yet who it is")}
+		left := b.opts.Lease - age(out.ResultMetadata, aws.ToTime(out.LastModified))
+		if is := claimed(tree, said, me); left > 0 && is.of != proc.Gone {
+			if is.Beat = aws.ToString(out.ETag); is.of != proc.Lives {
+				is.Lapses = left
+			}
+			return nil, &is.Claimed
 		}
 		on = condition{etag: aws.ToString(out.ETag)}
 	}
 	return nil, &blob.Claimed{Tree: tree, Who: "somebody, and changes all the time"}
+}
+
+// owner is what a claim says, and whether its process lives as far as this one can see.
+type owner struct {
+	blob.Claimed
+	of proc.State
+}
+
+// claimed reads the text of a claim. Of this process, which is called me, some claims may be left that it could not release.
+func claimed(tree string, text []byte, me string) (o owner) {
+	lines := strings.Split(string(text), "\n")
+	o.Tree, o.Who = tree, cmp.Or(lines[0], "somebody who has not said yet who it is")
+	if len(lines) > 2 && lines[2] != me {
+		o.of = proc.Of(lines[2])
+	}
+	return o
 }
 
 // keep renews an object until release is called, which removes it. It stops when somebody else has it. The text has the id of this one.
@@ -67,7 +95,7 @@ func (b *Bucket) keep(ctx context.Context, key, etag, id string, text func(n int
 		return context.WithTimeout(context.WithoutCancel(ctx), b.opts.Lease/2)
 	}
 	all.Go(func() {
-		beat := time.NewTicker(b.opts.Lease / 6)
+		beat := time.NewTicker(b.opts.Lease / beats)
 		defer beat.Stop()
 		for n := 1; etag != ""; n++ {
 			select {

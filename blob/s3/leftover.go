@@ -104,7 +104,7 @@ func (b *Bucket) leftovers(ctx context.Context, name string) (all []left, err er
 		case strings.HasSuffix(l.key, "/"):
 			trees = append(trees, strings.TrimSuffix(l.key, "/"))
 		case note && (age < b.opts.Stale || tree != b.key(name) && !strings.HasPrefix(tree, prefix)):
-		case !note && age < limit[l.key == prefix+"claim"]:
+		case !note && age < limit[strings.HasSuffix(l.key, ".claim")]:
 		default:
 			all = append(all, left{name: b.name(l.key)})
 		}

@@ -131,7 +131,7 @@ func TestParseURL(t *testing.T) {
 			Bucket: "b", Endpoint: "http://h:9000", PathStyle: true, PartSize: 8 << 20, Concurrency: 2, Timeout: 30 * time.Second, Age: time.Hour,
 			Profile: "w"},
 	} {
-		if got, err := ParseURL(address); err != nil || got != want {
+		if got, err := ParseURL(address); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v, want %+v", address, got, err, want)
 		}
 	}

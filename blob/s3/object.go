@@ -226,7 +226,7 @@ func (o *object) fetch(ctx context.Context, p []byte, off int64) (n int, err err
 		if n += more; n == len(p) {
 			return n, nil
 		}
-		if err = ferr; answered(err) != 0 || ctx.Err() != nil || errors.Is(err, blob.ErrChanged) {
+		if err = ferr; answered(err) != 0 || errors.Join(ctx.Err(), o.bucket.life.Err()) != nil || errors.Is(err, blob.ErrChanged) {
 			return n, err
 		}
 		if more > 0 {

@@ -473,11 +473,17 @@ func TestSweep(t *testing.T) {
 	sweep("at/_tmp.m.free")
 	one()
 	sweep()
-	if names, err := b.Unfinished(t.Context(), "at"); err != nil || !slices.Equal(names, []string{"m.mine", "m.object", "mm.1", "m.u1"}) {
+	left, err := b.Claim(t.Context(), "at/m.lock", "a training that is killed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer left()
+	sweep()
+	if names, err := b.Unfinished(t.Context(), "at"); err != nil || !slices.Equal(names, []string{"m.lock.claim", "m.mine", "m.object", "mm.1", "m.u1"}) {
 		t.Errorf("unfinished: %q, %v", names, err)
 	}
 	s.Advance(time.Hour + time.Second) // the process ended
-	sweep("at/_tmp.m.mine")
+	sweep("at/_tmp.m.lock.claim", "at/_tmp.m.mine")
 	two()
 	s.Advance(24 * time.Hour)
 	sweep("at/_tmp.m.object", "at/m/big?uploadId=u1")

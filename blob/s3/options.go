@@ -26,8 +26,12 @@ type Options struct {
 	Backoff     time.Duration // longest pause between two attempts; 0 is 10 s
 	Timeout     time.Duration // for how long a connection may not move; 0 is 1 min
 	Stale       time.Duration // age at which a publish that was begun is taken for one whose process ended; 0 is 1 min
-	Lease       time.Duration // for how long a claim or hold stands that is not renewed; 0 is 2 min
+	Lease       time.Duration // for how long a claim or hold stands that is not renewed, as every twelfth of it; 0 is 1 min
+	First       time.Duration // for how long it is tried to reach a store for the first time; 0 is 5 s
 	Age         time.Duration // at which unfinished uploads and temporary objects that nobody holds count as left; 0 is a day
+
+	Tell  func(text string) // is called when the store has been away for Quiet, and when it answers again; nil: nobody is told
+	Quiet time.Duration     // 0 is 2 s
 }
 
 const (
@@ -64,7 +68,9 @@ func (o *Options) fill() error {
 	fallback(&o.Backoff, 10*time.Second)
 	fallback(&o.Timeout, time.Minute)
 	fallback(&o.Stale, time.Minute)
-	fallback(&o.Lease, 2*time.Minute)
+	fallback(&o.Lease, time.Minute)
+	fallback(&o.First, 5*time.Second)
+	fallback(&o.Quiet, 2*time.Second)
 	fallback(&o.Age, 24*time.Hour)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -12,12 +13,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go/logging"
+	"github.com/aws/smithy-go/middleware"
 
 	"thole.example/blob"
 )
@@ -27,6 +27,8 @@ type Bucket struct {
 	opts   Options
 	client *s3.Client
 	http   *http.Transport
+	life   context.Context // of all requests, until Close
+	end    context.CancelCauseFunc
 	blocks chan struct{} // one token for each block that is read ahead
 }
 
@@ -59,6 +61,7 @@ func New(ctx context.Context, o Options) (*Bucket, error) {
 		return nil, fmt.Errorf("blob: s3://%s: the configuration of AWS: %w", o.Bucket, err)
 	}
 	b := &Bucket{opts: o, blocks: make(chan struct{}, max(o.Memory/blockSize, 1))}
+	b.life, b.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	if own, is := cfg.HTTPClient.(*awshttp.BuildableClient); is { // with the certificates of the environment, which loading added
 		b.http = own.GetTransport()
 		cfg.HTTPClient = &http.Client{
@@ -75,17 +78,21 @@ func New(ctx context.Context, o Options) (*Bucket, error) {
 			c.Region = defaultRegion // stores other than AWS have none; AWS answers with the right one
 		}
 		c.DisableLogOutputChecksumValidationSkipped = true
+		c.APIOptions = append(c.APIOptions, func(all *middleware.Stack) error {
+			return all.Initialize.Add(middleware.InitializeMiddlewareFunc("Life", b.within), middleware.Before)
+		})
 	})
 	return b, nil
 }
 
-// Store is S3 among the stores of blob.Paths: buckets are opened with the settings of the environment.
-func Store() blob.Store {
+// Store is where URLs of S3 lead, with settings of the environment. tell is called with lines on stores that do not answer; it may be nil.
+func Store(tell func(text string)) blob.Store {
 	return blob.Store{Scheme: "s3", Open: func(ctx context.Context, authority string) (blob.Bucket, error) {
 		o, err := ParseURL(Scheme + authority)
 		if err != nil {
 			return nil, err
 		}
+		o.Tell = tell
 		return New(ctx, o)
 	}}
 }
@@ -93,27 +100,44 @@ func Store() blob.Store {
 // defaultRegion is the region of requests when nobody names one.
 const defaultRegion = "us-east-1"
 
-// Close closes connections that are idle. Objects and writers that are open may still be used.
+// errClosed is why requests end when the bucket is closed.
+var errClosed = fmt.Errorf("the bucket was closed: %w", context.Canceled)
+
+// Close ends all requests, and makes all later ones fail: also those of objects and writers that are open, and those that would give back
+// or remove something. What is not finished is found by Leftovers later.
 func (b *Bucket) Close() error {
+	b.end(errClosed)
 	if b.http != nil {
 		b.http.CloseIdleConnections()
 	}
 	return nil
 }
 
-// retryer repeats what the store refused for the moment: throttling, faults of its own, and connections that broke.
-func (o *Options) retryer() aws.Retryer {
-	return retry.NewStandard(func(r *retry.StandardOptions) {
-		r.MaxAttempts = o.Attempts
-		r.MaxBackoff = o.Backoff
-		r.RateLimiter = ratelimit.None // attempts bound it; a quota shared by all requests makes one fail for what others met
-		r.Retryables = append(r.Retryables, retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
-			if cut(err) { // also in the middle of an answer
-				return aws.TrueTernary
-			}
-			return aws.UnknownTernary
-		}))
-	})
+// within ends a request with its bucket. What it answers may be read until it is closed.
+func (b *Bucket) within(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+	out middleware.InitializeOutput, meta middleware.Metadata, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(b.life, func() { cancel(errClosed) })
+	over := func() { stop(); cancel(nil) }
+	out, meta, err = next.HandleInitialize(ctx, in)
+	if got, is := out.Result.(*s3.GetObjectOutput); is && err == nil && got.Body != nil {
+		got.Body = &body{got.Body, over}
+	} else {
+		over()
+	}
+	return out, meta, err
+}
+
+// body is what a request answers.
+type body struct {
+	io.ReadCloser
+	over func()
+}
+
+// Close implements io.Closer.
+func (b *body) Close() error {
+	defer b.over()
+	return b.ReadCloser.Close()
 }
 
 // transport lets connections give up that do not move for a while, and buffers as much as large objects deserve.

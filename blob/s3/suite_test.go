@@ -107,7 +107,7 @@ func TestLarge(t *testing.T) { large(t, open(t, serve(t), nil)) }
 // TestPaths reaches a bucket by a URL.
 func TestPaths(t *testing.T) {
 	s := serve(t)
-	b := blob.NewPaths(s3.Store())
+	b := blob.NewPaths(s3.Store(nil))
 	write(t, b, map[string]string{"s3://store/at/m/x": "x"})
 	if got := contents(t, b, "s3://store/at"); got != "m/x=x" {
 		t.Error(got)

@@ -185,6 +185,9 @@ func (f *failures) add(p *plan, why error, wrote bool) error {
 	case f.since.IsZero():
 		f.since = time.Now()
 	}
+	if taken(why) { // by one that may be about to end: who is first there loses no time
+		f.pause = firstAttemptPause
+	}
 	switch {
 	case f.fruitless >= fruitlessLimit:
 		return fmt.Errorf("%w; %d attempts in a row ended without a new checkpoint", why, f.fruitless)

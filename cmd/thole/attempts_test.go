@@ -104,3 +104,23 @@ func TestInterruptedAtTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestTakenPlace: a process whose place another one still has tries soon and often, as that one may be about to end, and if it does not a retry
+// may do better: engines start a successor while the one before ends.
+func TestTakenPlace(t *testing.T) {
+	f, p := failures{pause: firstAttemptPause}, &plan{job: &job{wait: time.Minute}}
+	for range 5 {
+		if err := f.add(p, &ps.Taken{}, false); err != nil {
+			t.Fatal(err)
+		}
+		if f.pause != firstAttemptPause {
+			t.Fatalf("the next pause is %v, want %v", f.pause, firstAttemptPause)
+		}
+		if err := f.sleep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code := statusOf(&ps.Taken{}); code != exitTemporary {
+		t.Errorf("status %d, want %d", code, exitTemporary)
+	}
+}

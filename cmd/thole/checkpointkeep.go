@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -53,7 +52,7 @@ func (f *checkpointFlags) prune(ctx context.Context, k *checkpointer, keep int, 
 	word, bytes := "would remove", int64(0)
 	if !dry {
 		word = "removed"
-		release, err := k.bucket.Claim(ctx, k.folder, fmt.Sprintf("thole checkpoint prune, process %d", os.Getpid()))
+		release, err := f.claimTree(ctx, k.bucket, k.path, k.folder)
 		if by, is := errors.AsType[*blob.Claimed](err); is {
 			return fmt.Errorf("%s is the folder of %s, which removes what it does not need itself: prune it when that has ended", k.path, by.Who)
 		}

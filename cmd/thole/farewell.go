@@ -142,13 +142,14 @@ func (p *parting) check(checkpoint string) error {
 
 // untilFarewell is ctx for a process that ends with a checkpoint, and what to call with the error of what it did. Asked once more it ends
 // at once.
-func (j *job) untilFarewell(ctx context.Context, say func(format string, args ...any)) (context.Context, func(error) error) {
+func (j *job) untilFarewell(ctx context.Context, e *env, say func(format string, args ...any)) (context.Context, func(error) error) {
 	if j.checkpoint == "" || j.leave {
 		return ctx, func(err error) error { return err }
 	}
 	f := &farewell{grace: j.grace, over: make(chan struct{})}
 	j.farewell = f
 	within, end := context.WithCancel(context.WithoutCancel(ctx))
+	e.until(within)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, append(fatal(), userSignals()...)...)
 	if ctx.Err() != nil { // it was asked before there was anything to keep

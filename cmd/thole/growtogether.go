@@ -35,7 +35,8 @@ type treeTasks struct {
 	w     *watcher // may be nil
 	cores int      // of each task
 
-	of      *treeData // nil: until it is read, or for good, as another process reads
+	of      *treeData   // nil: until it is read, or for good, as another process reads
+	orders  *treeOrders // that task 0 hears, if it is one of these
 	scatter *boosting.Scatter
 	from    *treeCheckpoint // of the process of task 0: what it goes on from; nil: from nothing
 	known   chan struct{}   // closed when that is there
@@ -56,7 +57,12 @@ func (p *plan) growTogether(ctx context.Context, c *cluster, tasks []int, path s
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	g := &treeTasks{p: p, c: c, tasks: tasks, path: path, w: w, of: p.forest.data, cores: max(1, runtime.GOMAXPROCS(0)/len(tasks)),
-		known: make(chan struct{}), whole: make(chan struct{})}
+		orders: newTreeOrders(), known: make(chan struct{}), whole: make(chan struct{})}
+	order := g.orders.order
+	if tasks[0] > 0 {
+		order = func(ctx context.Context) (string, error) { return orderCheckpoint(ctx, c.net, c.addrs, p.name) }
+	}
+	defer p.farewell.while(order)()
 	reports, worker, agreed := make([]*train.Report, len(tasks)), rand.Text(), p.summary()
 	var group sync.WaitGroup
 	for i, task := range tasks {
@@ -93,6 +99,10 @@ func (g *treeTasks) task(ctx context.Context, o ps.Options) (_ *train.Report, er
 			client.Close()
 			return
 		}
+		if p.attempt > 0 && ctx.Err() != nil && p.farewell.begun() { // the next of this task takes its place
+			_ = client.Part()
+			return
+		}
 		client.Quit(reason(ctx, err)) // also if a server said so: others may hear of this task first
 	}()
 	if o.Task == 0 {
@@ -113,8 +123,11 @@ func (g *treeTasks) task(ctx context.Context, o ps.Options) (_ *train.Report, er
 	}
 	run := p.newTreeRun(rows.labels, rows.binned.Len(), w)
 	run.workers, run.task, run.grown = workers, o.Task, g.scatter.Grown
+	if p.attempt > 0 {
+		run.client = client
+	}
 	if o.Task == 0 {
-		run.series = p.forest.series
+		run.series, run.orders = p.forest.series, g.orders.listen(p, client)
 		run.goOn(g.from)
 	}
 	conf, options, err := run.settings(ctx, rows.setup, len(g.c.addrs))
@@ -160,6 +173,7 @@ func (g *treeRun) settings(ctx context.Context, setup *gbdt.Setup, servers int) 
 // task of the job measures: the trees are the same for all.
 func (g *treeRun) end(ctx context.Context, client *ps.Client, e *tree.Ensemble, o ps.Options, path string) (*train.Report, error) {
 	p := g.p
+	g.orders.end(p.farewell)
 	if o.Task == 0 {
 		p.label(e)
 		var err error

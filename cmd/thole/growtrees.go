@@ -163,12 +163,14 @@ func (p *plan) grow(ctx context.Context, c *cluster, tasks []int, path string, w
 		return nil, err
 	}
 	g := p.newTreeRun(of.labels, p.rows, w)
-	g.series = f.series
+	g.series, g.orders = f.series, newTreeOrders()
+	defer p.farewell.while(g.orders.order)()
 	g.goOn(from)
 	e, err := gbdt.Train(ctx, binned, of.labels, f.Config, g.options(ctx))
 	if err != nil {
 		return nil, err
 	}
+	g.orders.end(p.farewell)
 	p.label(e)
 	if path != "" {
 		if err := p.saveTrees(ctx, e, path); err != nil {

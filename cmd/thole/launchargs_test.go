@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -53,4 +56,21 @@ func TestLaunchedFlags(t *testing.T) {
 			t.Errorf("servers come as %q", s)
 		}
 	})
+}
+
+// TestLastWords: a worker says how the training went in a file that an engine has made for that, and makes none.
+func TestLastWords(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "words")
+	l := &launched{lastWords: file}
+	l.saysLast("lr: 4 examples")
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is made: %v", err)
+	}
+	if err := os.WriteFile(file, []byte("something that is longer"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.saysLast("lr: 4 examples")
+	if text, err := os.ReadFile(file); err != nil || string(text) != "lr: 4 examples" {
+		t.Errorf("it says %q, %v", text, err)
+	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -18,7 +19,8 @@ type launched struct {
 	started     int      // how often all processes of the job have been started again
 	startsKnown bool     // somebody counts that
 	tied        bool
-	back        bool // servers that die come back as they were: they are waited for also at first
+	back        bool   // servers that die come back as they were: they are waited for also at first
+	lastWords   string // file for a line that says how the training went, which whoever wants it has made; "": nobody wants it
 }
 
 // backFlag says that servers come back.
@@ -32,10 +34,24 @@ func (l *launched) flags(c *cobra.Command) {
 	f.BoolVar(&l.appendLog, "append-log", false, "append to --log")
 	f.StringArrayVar(&l.asked, "asked", nil, "words of the command line of the launch")
 	f.BoolVar(&l.back, backFlag, false, "wait for servers that are being started again, as long as --retry")
+	f.StringVar(&l.lastWords, "last-words", "", "file, if it is there, for a line that says how the training went")
 	f.BoolVar(&l.tied, tiedFlag, false, "end when the standard input ends")
-	for _, name := range []string{"store", "best", "append-log", "asked", backFlag, tiedFlag} {
+	for _, name := range []string{"store", "best", "append-log", "asked", backFlag, "last-words", tiedFlag} {
 		_ = f.MarkHidden(name) // it is there
 	}
+}
+
+// saysLast writes a line into the file of --last-words, which an engine shows. A training has succeeded whether or not that can be written.
+func (l *launched) saysLast(line string) {
+	if l.lastWords == "" {
+		return
+	}
+	f, err := os.OpenFile(l.lastWords, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return
+	}
+	_, _ = f.WriteString(line)
+	_ = f.Close()
 }
 
 // far reports whether models to go on from lie in a folder of servers that this process does not see.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"thole.example/blob"
 	"thole.example/internal/number"
 	"thole.example/kubeapi"
 	"thole.example/launch/kubernetes"
@@ -30,14 +28,14 @@ type kubeFlags struct {
 	tokenSecret, tlsSecret, queue         string
 	user                                  int64
 	nodes                                 map[string]string
-	jobSet, keepObjects                   bool
+	jobSet, keepObjects, operator         bool
 }
 
 // kubeOwn are the flags that launches on Kubernetes take, of those that not all take.
 func kubeOwn() []string {
 	return append([]string{"image", "image-pull-policy", "image-pull-secret", "store", "volume", "env", "env-from-secret", "token-secret",
-		"tls-secret", "queue", "run-as", "node-selector", "scratch-size", "jobset", "keep-objects", "namespace", "context", "kubeconfig"},
-		farFlags...)
+		"tls-secret", "queue", "run-as", "node-selector", "scratch-size", "jobset", "operator", "keep-objects", "namespace", "context",
+		"kubeconfig"}, farFlags...)
 }
 
 // kubePlace is the flags that say which cluster, and what in it.
@@ -70,17 +68,8 @@ func (k *kubePlace) cluster() (*kubernetes.Cluster, error) {
 	return c, nil
 }
 
-// What launches on Kubernetes have if nobody says something else.
-const (
-	kubePatience = 30 * time.Second // for an answer of the API, which may ask others
-	kubeMemory   = "2GiB"
-	kubeCPUs     = "1"
-	kubeRestarts = 6                // of each worker, as Jobs have it
-	kubeWait     = 15 * time.Minute // for pods that the cluster has no room for; a Job waits up to 10 before it makes one again
-	kubeRetry    = time.Minute      // until a pod that was lost has its successor
-	kubeGrace    = 30 * time.Second // that pods have to end
-	kubeUser     = 65532            // "nonroot" of images without a system
-)
+// kubePatience is how long an answer of the API may take, which may ask others.
+const kubePatience = 30 * time.Second
 
 // kubeLaunchFlags adds the flags.
 func kubeLaunchFlags(f *pflag.FlagSet, l *launch) {
@@ -99,11 +88,12 @@ func kubeLaunchFlags(f *pflag.FlagSet, l *launch) {
 		"token for workers; with --tls-secret")
 	f.StringVar(&k.tlsSecret, "tls-secret", "", "secret with tls.crt, tls.key and ca.crt, for the name NAME.NAMESPACE.svc")
 	f.StringVar(&k.queue, "queue", "", "queue of Kueue in which the launch waits for its turn")
-	f.Int64Var(&k.user, "run-as", kubeUser, "number of the user and the group that pods run as, who may write to the volumes")
+	f.Int64Var(&k.user, "run-as", kubernetes.User, "number of the user and the group that pods run as, who may write to the volumes")
 	f.StringToStringVar(&k.nodes, "node-selector", nil, "labels of the nodes for the pods, NAME=VALUE")
 	f.StringVar(&k.scratchSize, "scratch-size", "", "most that a pod may put into its folder for scratch files, a size like 20GiB (default: "+
 		"as the node has)")
 	f.BoolVar(&k.jobSet, "jobset", false, "make one JobSet (jobset.x-k8s.io) in place of StatefulSet and Job")
+	f.BoolVar(&k.operator, "operator", false, "make one TholeJob, of which thole-operator makes the rest, in place of all objects")
 	f.BoolVar(&k.keepObjects, "keep-objects", false, "leave servers and all else there when the training has ended")
 }
 
@@ -137,11 +127,15 @@ func (l *launch) kubeHead(e *env, k *kubernetes.Launch) string {
 	for _, word := range e.args {
 		words = append(words, strings.NewReplacer("\n", " ", "\r", " ").Replace(word))
 	}
-	return fmt.Sprintf(`# The launch %s: %s, in the namespace %s. It was written by
+	head := fmt.Sprintf(`# The launch %s: %s, in the namespace %s. It was written by
 #   thole %s
-# kubectl apply -f - starts it; kubectl delete -f - removes it, and what its servers leave:
-#   kubectl delete leases -n %[3]s -l thole.example/store=%[1]s
 `, k.Name, l.countsText(), k.Namespace, strings.Join(quoted(words), " "))
+	if k.Operator {
+		return head + "# kubectl apply -f - starts it, if the operator is there (deploy/operator); kubectl delete -f - removes all of it.\n"
+	}
+	return head + fmt.Sprintf(`# kubectl apply -f - starts it; kubectl delete -f - removes it, and what its servers leave:
+#   kubectl delete leases -n %s -l thole.example/store=%s
+`, k.Namespace, k.Name)
 }
 
 // onCluster applies the launch, and follows it to its end.
@@ -182,7 +176,7 @@ func stopWords(k *kubernetes.Launch) string {
 // removed removes a launch that has ended, or was asked to.
 func (l *launch) removed(ctx context.Context, c *kubernetes.Cluster, k *kubernetes.Launch, hurry <-chan struct{},
 	say func(format string, args ...any)) {
-	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), kubeGrace+kubePatience)
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), kubernetes.Grace+kubePatience)
 	defer cancel()
 	if ctx.Err() != nil {
 		say("it is being removed; asked once more its pods end at once")
@@ -286,17 +280,4 @@ func (k *kubeKeeper) stop(ctx context.Context, e *env, args []string) error {
 	}
 	_, err = fmt.Fprintf(e.out, "%s: %s removed\n", k.name, number.Of(n, "object"))
 	return err
-}
-
-// inPods checks a path of the user that is one of pods.
-func inPods(k *kubernetes.Launch, flag, text string) error {
-	switch {
-	case blob.IsURL(text):
-		return nil
-	case !path.IsAbs(text):
-		return usageError{fmt.Errorf("--%s %s, want an absolute path: it is one of the pods, whose working directory is not yours", flag, text)}
-	case k.VolumeAt(text) == nil:
-		return usageError{fmt.Errorf("--%s %s is in none of the volumes, want --volume %s for it", flag, text, kubernetes.VolumeForm)}
-	}
-	return nil
 }

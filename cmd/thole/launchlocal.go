@@ -61,7 +61,9 @@ func launchHere(ctx context.Context, e *env, l *launch) error {
 		p.tellLoad(func(format string, args ...any) { fmt.Fprintln(e.err, escaped(fmt.Sprintf(format, args...))) })
 	}
 	fmt.Fprintf(e.err, "launch %s%s; logs in %s\n", l.countsText(), scaled, escaped(dir))
+	e.until(context.WithoutCancel(ctx)) // its processes may take their time to end
 	err = l.supervise(ctx, e, p, dir, asked)
+	e.until(ctx)
 	if err == nil || ctx.Err() != nil {
 		remove()
 	}
@@ -207,7 +209,7 @@ func (l *launch) folder(e *env) (dir string, remove func(), err error) {
 	if l.dir != "" {
 		return l.dir, remove, os.MkdirAll(l.dir, 0o777)
 	}
-	root := runsAt(l.runs)
+	root := l.root()
 	if root == runsNone {
 		if dir, err = os.MkdirTemp("", "thole-*"+launchEnding); err == nil && !l.detach {
 			remove = func() { os.RemoveAll(dir) }
@@ -226,6 +228,16 @@ func (l *launch) folder(e *env) (dir string, remove func(), err error) {
 			return dir, remove, err
 		}
 	}
+}
+
+// root is the folder in which those of launches are; runsNone: in none that stays. A job of Slurm outlives this process, and its nodes have
+// to see its folder: it has one in the working directory at least, as what sbatch writes.
+func (l *launch) root() string {
+	root := runsAt(l.runs)
+	if root == runsNone && l.on == "slurm" {
+		return runsFolder
+	}
+	return root
 }
 
 // socketsLongest is how long the path of a folder of sockets may be: systems take some hundred bytes for the path of a socket.

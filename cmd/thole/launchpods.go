@@ -3,12 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
-	"strconv"
 	"strings"
 
-	"thole.example/blob"
 	"thole.example/internal/number"
 	"thole.example/launch/kubernetes"
 )
@@ -17,9 +14,9 @@ import (
 func (l *launch) pods(ctx context.Context, e *env, namespace string) (*kubernetes.Launch, error) {
 	f := &l.kube
 	k := &kubernetes.Launch{Name: l.title, Namespace: namespace, Image: f.image, PullPolicy: f.pullPolicy, PullSecrets: f.pullSecrets,
-		Servers: l.servers, Workers: l.workers, Shares: l.tasks != l.workers, Restarts: l.restarts, Grace: kubeGrace,
+		Servers: l.servers, Workers: l.workers, Shares: l.tasks != l.workers, Restarts: l.restarts, Grace: kubernetes.Grace,
 		EnvSecrets: f.envSecrets, TokenSecret: f.tokenSecret, TLSSecret: f.tlsSecret, User: f.user, NodeSelector: f.nodes,
-		JobSet: f.jobSet, Queue: f.queue}
+		JobSet: f.jobSet, Queue: f.queue, Operator: f.operator, Store: f.store}
 	if f.image == "" {
 		return nil, usageError{fmt.Errorf("no --image, want an image of thole that the nodes can pull (deploy/Dockerfile makes one)")}
 	}
@@ -29,7 +26,7 @@ func (l *launch) pods(ctx context.Context, e *env, namespace string) (*kubernete
 	if err := k.Check(); err != nil {
 		return nil, usageError{err}
 	}
-	store, err := l.placesInPods(k)
+	folder, stores, err := l.placesInPods(k)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +41,7 @@ func (l *launch) pods(ctx context.Context, e *env, namespace string) (*kubernete
 	if err != nil {
 		return nil, err
 	}
-	if err := l.words(ctx, e, k, store, p.forest != nil); err != nil {
+	if err := l.words(ctx, e, k, folder, stores, p.forest != nil); err != nil {
 		return nil, err
 	}
 	if err := k.Check(); err != nil { // with the files
@@ -71,76 +68,47 @@ func (l *launch) outfit(k *kubernetes.Launch) (err error) {
 		k.Env = append(k.Env, kubernetes.Variable{Name: name, Value: value})
 	}
 	if !l.given("restarts") {
-		k.Restarts = kubeRestarts
+		k.Restarts = kubernetes.Restarts
 	}
 	if f.scratchSize != "" {
 		n, err := number.ParseBytes(f.scratchSize)
 		if err != nil {
 			return usageError{fmt.Errorf("--scratch-size %w", err)}
 		}
-		k.ScratchSize = quantity(n)
+		k.ScratchSize = kubernetes.Quantity(n)
 	}
-	if k.Server, err = podAsks("server", l.serverMemory, l.serverCPUs); err == nil {
-		k.Worker, err = podAsks("worker", l.workerMemory, l.workerCPUs)
+	if k.Server, err = kubernetes.Asks("--server-", l.serverMemory, l.serverCPUs); err == nil {
+		k.Worker, err = kubernetes.Asks("--worker-", l.workerMemory, l.workerCPUs)
 	}
-	return err
-}
-
-// podAsks is what each pod of a component asks for.
-func podAsks(component, memory, cpus string) (r kubernetes.Resources, err error) {
-	if memory == "" {
-		memory = kubeMemory
-	}
-	if cpus == "" {
-		cpus = kubeCPUs
-	}
-	n, err := number.ParseBytes(memory)
 	if err != nil {
-		return r, usageError{fmt.Errorf("--%s-memory %w", component, err)}
+		return usageError{err}
 	}
-	v, err := strconv.ParseFloat(cpus, 64)
-	if err != nil || !(v >= 0.001 && v <= 1e4) {
-		return r, usageError{fmt.Errorf("--%s-cpus %.40q, want a number of processors like 2 or 0.5", component, cpus)}
-	}
-	r = kubernetes.Resources{Memory: quantity(n), CPU: strconv.Itoa(int(v))}
-	if v != float64(int(v)) {
-		r.CPU = fmt.Sprintf("%.0fm", v*1000)
-	}
-	return r, nil
+	return nil
 }
 
-// quantity is a number of bytes as Kubernetes has it.
-func quantity(bytes int64) string {
-	for _, unit := range []struct {
-		name string
-		size int64
-	}{{"Gi", 1 << 30}, {"Mi", 1 << 20}, {"Ki", 1 << 10}} {
-		if bytes%unit.size == 0 {
-			return fmt.Sprint(bytes/unit.size, unit.name)
-		}
-	}
-	return fmt.Sprint(bytes)
-}
-
-// placesInPods checks paths of the user, which are those of the pods, and answers with the servers' folder.
-func (l *launch) placesInPods(k *kubernetes.Launch) (store string, err error) {
-	for _, one := range []struct {
-		flag  string
-		paths []string
-	}{{"data", l.data}, {"validate", l.valid}, {"weights", l.weights}, {"validate-weights", l.validWeights}, {"start-scores", l.starts},
-		{"validate-start-scores", l.validStarts}, {"scratch", []string{l.scratch}}} {
-		for _, text := range one.paths {
-			for file := range strings.SplitSeq(text, ",") {
-				if file == "" || one.flag == "scratch" && (file == kubernetes.ScratchFolder || strings.HasPrefix(file, kubernetes.ScratchFolder+"/")) {
-					continue
-				}
-				if err := inPods(k, one.flag, file); err != nil {
-					return "", err
-				}
+// placesInPods checks paths of the user, which are those of the pods, and answers with the servers' folder and all their stores.
+func (l *launch) placesInPods(k *kubernetes.Launch) (folder string, stores []string, err error) {
+	for _, one := range []setting{{"data", l.data}, {"validate", l.valid}, {"weights", l.weights}, {"validate-weights", l.validWeights},
+		{"start-scores", l.starts}, {"validate-start-scores", l.validStarts}, {"scratch", []string{l.scratch}}} {
+		for file := range strings.SplitSeq(strings.Join(one.texts, ","), ",") {
+			if file == "" || one.flag == "scratch" && (file == kubernetes.ScratchFolder || strings.HasPrefix(file, kubernetes.ScratchFolder+"/")) {
+				continue
+			}
+			if err := k.InPods(kubernetes.Place{Name: "--" + one.flag, Path: file}); err != nil {
+				return "", nil, usageError{err}
 			}
 		}
 	}
-	return l.storeInPods(k)
+	var places []kubernetes.Place
+	for _, one := range l.storePaths() {
+		places = append(places, kubernetes.Place{Name: "--" + one.flag, Path: one.texts[0],
+			Written: one.flag == "model" || one.flag == "checkpoint"})
+	}
+	folder, stores, err = k.Stores(kubernetes.Place{Name: "--store", Path: l.kube.store}, places)
+	if err != nil {
+		return "", nil, usageError{err}
+	}
+	return folder, stores, nil
 }
 
 // storePaths are the paths at which the servers save and load, some of which may be empty, by their flags.
@@ -153,67 +121,8 @@ func (l *launch) storePaths() []setting {
 		{"load-state", []string{l.loadState}}, {"resume", []string{resume}}}
 }
 
-// storeInPods is the servers' folder: what the user says, or the volume of what they save and load; "": they need none.
-func (l *launch) storeInPods(k *kubernetes.Launch) (store string, err error) {
-	if store = l.kube.store; blob.IsURL(store) {
-		return "", nil // paths are below it, or URLs
-	}
-	if store != "" {
-		if err := inPods(k, "store", store); err != nil {
-			return "", err
-		}
-	}
-	for _, one := range l.storePaths() {
-		file := one.texts[0]
-		if file == "" || blob.IsURL(file) {
-			continue
-		}
-		if err := inPods(k, one.flag, file); err != nil {
-			return "", err
-		}
-		v := k.VolumeAt(file)
-		switch {
-		case store == "":
-			store = v.Path
-		case !strings.HasPrefix(path.Clean(file), strings.TrimSuffix(path.Clean(store), "/")+"/"):
-			return "", usageError{fmt.Errorf("--%s %s is not below %s, want all that servers save and load in one folder: see --store", one.flag,
-				file, store)}
-		}
-		if v.ReadOnly && (one.flag == "model" || one.flag == "checkpoint") {
-			return "", usageError{fmt.Errorf("--%s %s is in the volume %s, which is read only: want one without :ro", one.flag, file, v.Name)}
-		}
-	}
-	return store, nil
-}
-
-// stores are the servers' --store: the folder, and those of URLs. The first is where the best epoch lies meanwhile, which all servers have.
-func (l *launch) stores(k *kubernetes.Launch, folder string) (all []string) {
-	switch {
-	case blob.IsURL(l.kube.store):
-		all = append(all, l.kube.store)
-	case folder != "":
-		all = append(all, folder)
-	}
-	for _, one := range l.storePaths() {
-		for _, url := range storesOf(one.texts[0]) {
-			if !slices.Contains(all, url) {
-				all = append(all, url)
-			}
-		}
-	}
-	for i := range k.Volumes {
-		if v := &k.Volumes[i]; len(all) == 0 && !v.ReadOnly {
-			all = append(all, v.Path)
-		}
-	}
-	if len(all) == 0 {
-		all = append(all, kubernetes.ScratchFolder) // nothing is saved
-	}
-	return all
-}
-
 // words are the command lines of the pods, and the files that they name.
-func (l *launch) words(ctx context.Context, e *env, k *kubernetes.Launch, store string, trees bool) error {
+func (l *launch) words(ctx context.Context, e *env, k *kubernetes.Launch, folder string, stores []string, trees bool) error {
 	own := *l.job // with paths of the pods
 	at := &launch{job: &own, user: slices.Clone(l.user)}
 	k.Files = map[string]string{}
@@ -233,23 +142,28 @@ func (l *launch) words(ctx context.Context, e *env, k *kubernetes.Launch, store 
 			own.jobFile = there
 		}
 	}
-	k.WorkerArgs = append(at.common(nil, store), "--log=", "--runs="+runsNone) // whatever --job says
-	for _, one := range []struct{ flag, value string }{{"wait", kubeWait.String()}, {"retry", kubeRetry.String()}} {
-		if !l.given(one.flag) {
-			k.WorkerArgs = append(k.WorkerArgs, "--"+one.flag+"="+one.value)
+	if k.Operator { // which does not read what files say
+		for _, one := range l.storePaths() {
+			if one.texts[0] != "" && !gives(at.user, one.flag) {
+				at.user = append(at.user, one)
+			}
 		}
 	}
-	if !trees {
-		k.WorkerArgs = append(k.WorkerArgs, "--memory="+l.shareOf(k.Worker))
+	var servers []kubernetes.Setting
+	said := kubernetes.Settings(at.common(nil, folder))
+	memory := func(r kubernetes.Resources) kubernetes.Setting {
+		return kubernetes.Setting{Flag: "memory", Texts: []string{l.shareOf(r)}}
 	}
-	k.ServerArgs = nil
-	for _, one := range l.stores(k, store) {
-		k.ServerArgs = append(k.ServerArgs, "--store="+one)
+	if !k.Operator || l.memory != "" { // else processes find out what their pods have
+		servers = append(servers, memory(k.Server))
+		if !trees {
+			said = append(said, memory(k.Worker))
+		}
 	}
-	k.ServerArgs = append(k.ServerArgs, "--scratch="+kubernetes.ScratchFolder, "--memory="+l.shareOf(k.Server))
 	if l.noChecksum {
-		k.ServerArgs = append(k.ServerArgs, "--no-checksum")
+		servers = append(servers, kubernetes.Setting{Flag: "no-checksum", Texts: []string{"true"}})
 	}
+	k.Words(said, servers, stores)
 	return nil
 }
 

@@ -21,7 +21,7 @@ func (l *launch) slurmWords(e *env, p *plan, j *slurm.Job) error {
 	if err != nil {
 		return err
 	}
-	coordinate := slurm.Quote("--coordinate=" + folderURL(filepath.Join(j.Dir, "coordination")))
+	coordinate := slurm.Quote("--coordinate=" + (&url.URL{Scheme: "dir", Path: filepath.Join(j.Dir, "coordination"), OmitHost: true}).String())
 	memory := slurm.Word(`${memory:+"--memory=$memory"}`)
 	if l.memory != "" {
 		memory = slurm.Quote("--memory=" + l.memory)
@@ -73,14 +73,6 @@ func quotedWords(texts []string) (all []slurm.Word) {
 		all = append(all, slurm.Quote(text))
 	}
 	return all
-}
-
-// folderURL is the URL of a store in a folder, as --coordinate takes it.
-func folderURL(path string) string {
-	if plain := (&url.URL{Path: path}).EscapedPath(); plain == path {
-		return "dir:" + path
-	}
-	return "dir:" + url.PathEscape(path) // one name, slashes and all
 }
 
 // Files of the token that the processes of a launch have.

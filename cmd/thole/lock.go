@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"thole.example/blob"
 	"thole.example/internal/filelock"
@@ -51,17 +52,35 @@ func (e *env) lock(ctx context.Context, path, does string) (release func(), err 
 	}
 }
 
-// claim is lock in a store. Servers claim the folder itself where they write checkpoints.
+// claim is lock in a store, where that of a process which was killed elsewhere has to lapse first. Servers claim the folder itself where
+// they write checkpoints.
 func (e *env) claim(ctx context.Context, path, does string) (release func(), err error) {
-	who, err := os.Hostname()
-	if err != nil {
-		who = "a machine without a name"
-	}
-	release, err = e.paths.Claim(ctx, inBucket(path)+".lock", fmt.Sprintf("process %d of %s", os.Getpid(), who))
+	release, err = e.claimTree(ctx, e.paths, path, inBucket(path)+".lock")
 	if held := (*blob.Claimed)(nil); errors.As(err, &held) {
 		err = fmt.Errorf("%s: another process %s there (%s)", path, does, held.Who)
 	}
 	return release, err
+}
+
+// claimTree claims a tree of a bucket for this command. It says on stderr if it waits for a claim that nobody renews.
+func (e *env) claimTree(ctx context.Context, b blob.Claimer, path, tree string) (release func(), err error) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "a machine without a name"
+	}
+	who := fmt.Sprintf("process %d of %s, thole %s, since %s", os.Getpid(), host, firstWord(e.args), e.now().UTC().Format(time.RFC3339))
+	return blob.Await(ctx, b, tree, who, func(by *blob.Claimed) {
+		fmt.Fprintf(legible{e.err}, "%s is claimed by %s: waits until it is seen whether that lives, for at most %v\n", path, by.Who,
+			by.Lapses.Round(time.Second))
+	})
+}
+
+// firstWord is the command of a command line.
+func firstWord(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
 }
 
 // lockTries is how often the folder of a lock is made again that somebody else has removed.

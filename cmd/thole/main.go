@@ -63,6 +63,7 @@ type env struct {
 	clock    func() time.Time // nil: that of the system
 	appends  bool             // to a --log that is there
 	paths    *blob.Paths      // what paths and URLs name
+	goesOn   func() bool      // the stores are not closed because of what until was called with last
 
 	spooled map[string]string // copies of what can be read only once, by the path as the user wrote it
 	folders []string          // temporary ones
@@ -77,6 +78,28 @@ func (e *env) now() time.Time {
 		return time.Now()
 	}
 	return e.clock()
+}
+
+// partingTime is how long a command that was interrupted has to give back what it has in stores. What it cannot, clean finds later.
+const partingTime = 700 * time.Millisecond
+
+// until lets nothing go on in stores for longer than partingTime after the end of ctx, however slow they are, in place of the ctx that it
+// was called with before.
+func (e *env) until(ctx context.Context) {
+	if e.goesOn != nil {
+		e.goesOn()
+	}
+	paths := e.paths
+	e.goesOn = context.AfterFunc(ctx, func() { time.AfterFunc(partingTime, func() { paths.Close() }) })
+}
+
+// tellOfStore prints a line about a store, over that of a progress.
+func (e *env) tellOfStore(text string) {
+	clear := ""
+	if terminal(e.err) {
+		clear = "\r\x1b[K"
+	}
+	fmt.Fprintln(e.err, clear+escaped(text))
 }
 
 // Exit codes. Scripts may rely on them.
@@ -116,7 +139,9 @@ func Main(args []string, std *env) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	out := &checked{w: std.out, name: "standard output"}
-	e := &env{args: args, in: std.in, out: out, err: std.err, clock: std.clock, paths: blob.NewPaths(stores()...)}
+	e := &env{args: args, in: std.in, out: out, err: std.err, clock: std.clock}
+	e.paths = blob.NewPaths(stores(e.tellOfStore)...)
+	e.until(ctx)
 	defer e.clean()
 	root := rootCommand(e)
 	root.SetArgs(args)
@@ -181,11 +206,12 @@ func (e awayError) Is(target error) bool { return target == errAway }
 func (e awayError) Unwrap() error { return e.error }
 
 // temporary reports whether the same command line may do later: a server, a task, the store of roles or that of a URL was not there, was
-// lost, or had been replaced.
+// lost, or had been replaced, or the place of the process was another one's, which may end.
 func temporary(err error) bool {
 	_, store := errors.AsType[*storeError](err)
 	store = store || slices.ContainsFunc(storesLater(), func(later error) bool { return errors.Is(err, later) })
-	return store || errors.Is(err, errAway) || errors.Is(err, addresses.ErrFewer) || errors.Is(err, coord.ErrFenced) || ps.Recoverable(err)
+	away := errors.Is(err, errAway) || errors.Is(err, addresses.ErrFewer)
+	return store || away || taken(err) || errors.Is(err, coord.ErrFenced) || ps.Recoverable(err)
 }
 
 func rootCommand(e *env) *cobra.Command {

@@ -69,6 +69,7 @@ ends, with exit code 75 if jobs were running. With --log it waits for nothing.`,
 			if asJSON {
 				log = slog.New(slog.NewJSONHandler(e.err, &slog.HandlerOptions{Level: level}))
 			}
+			e.paths = blob.NewPaths(stores(func(text string) { log.Warn(text) })...)
 			if o.ledger, err = memoryBound(size); err != nil {
 				return err
 			}
@@ -79,6 +80,7 @@ ends, with exit code 75 if jobs were running. With --log it waits for nothing.`,
 			if tied {
 				ctx = untilEnd(ctx, e.in)
 			}
+			e.until(ctx)
 			return serve(ctx, c.Context(), e, &o, log)
 		},
 	}

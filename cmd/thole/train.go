@@ -100,7 +100,7 @@ classifiers learn by adagrad. The job, its progress and how it ended are kept in
 				return usageError{errors.New("--json without --cv, want both: it prints the results of a cross-validation (--log writes those " +
 					"of a training as JSON lines)")}
 			}
-			ctx, ended := j.untilFarewell(c.Context(), func(format string, args ...any) { fmt.Fprintf(e.err, format+"\n", args...) })
+			ctx, ended := j.untilFarewell(c.Context(), e, func(format string, args ...any) { fmt.Fprintf(e.err, format+"\n", args...) })
 			return ended(j.train(ctx, e))
 		},
 	}
@@ -196,7 +196,8 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.out, "%s: %s, %s%s\n", p.algo, number.Of(report.Rows, "example"), number.Of(report.Epochs, p.round()), before(report))
+	went := fmt.Sprintf("%s: %s, %s%s", p.algo, number.Of(report.Rows, "example"), number.Of(report.Epochs, p.round()), before(report))
+	fmt.Fprintln(e.out, went)
 	if report.Train != nil {
 		fmt.Fprintf(e.out, "train  %v\n", report.Train)
 	} else {
@@ -217,6 +218,13 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 	if path != "" && report.Train != nil {
 		fmt.Fprintf(e.out, "model  %s (%s)\n", p.model, p.to)
 	}
+	if report.Train != nil {
+		went += fmt.Sprintf("; train %v", report.Train)
+	}
+	if report.Valid != nil {
+		went += fmt.Sprintf("; valid %v", p.told(report.Valid))
+	}
+	p.saysLast(went)
 	return w.close()
 }
 

@@ -11,6 +11,7 @@ import (
 	"thole.example/boosting"
 	"thole.example/data"
 	"thole.example/gbdt"
+	"thole.example/ps"
 	"thole.example/train"
 	"thole.example/tree"
 )
@@ -32,6 +33,8 @@ type treeRun struct {
 	start   time.Time
 	series  *treeSeries // checkpoints that the task writes; nil: none
 	grown   *gbdt.Grown // to go on from; nil: nothing
+	orders  *treeOrders // of checkpoints, which task 0 hears; nil: it is another
+	client  *ps.Client  // whose clock says how many trees there are, for those who order checkpoints; nil: nobody does by servers
 }
 
 // newTreeRun is the training by a task that has so many examples to learn from, of which the first labels are.
@@ -98,7 +101,16 @@ func (g *treeRun) each(ctx context.Context, now *gbdt.Progress) (float64, error)
 			}
 		}
 	}
-	keep := g.series.due(now.Iteration, g.isLast(now.Iteration, value))
+	if g.client != nil {
+		if err = g.client.OwnClock(ctx); err != nil {
+			return value, err
+		}
+	}
+	asked, err := g.orders.hear(ctx)
+	if err != nil {
+		return value, err
+	}
+	keep := g.series.due(now.Iteration, g.isLast(now.Iteration, value)) || asked
 	if g.workers != nil {
 		if loss, value, keep, err = g.agree(ctx, loss, weight, value, keep); err != nil {
 			return value, err
@@ -115,6 +127,12 @@ func (g *treeRun) each(ctx context.Context, now *gbdt.Progress) (float64, error)
 		}
 		if g.series != nil {
 			g.series.write(ctx, grown, g.report.Losses)
+		}
+		if asked {
+			g.series.say("%s was asked for, as somebody ends", g.series.last)
+			if err := g.orders.answer(ctx, g.series.last, g.series.wait()); err != nil {
+				return value, err
+			}
 		}
 	}
 	g.tell(now, loss, held)

@@ -237,7 +237,7 @@ func (s *treeSeries) due(iteration int, last bool) bool {
 	}
 	select {
 	case err := <-s.writing:
-		s.wrote(err)
+		_ = s.wrote(err) // which is said
 		return true
 	default:
 		return s.writing == nil
@@ -246,7 +246,7 @@ func (s *treeSeries) due(iteration int, last bool) bool {
 
 // write writes a checkpoint of what was grown, while more trees grow.
 func (s *treeSeries) write(ctx context.Context, g *gbdt.Grown, losses []float64) {
-	s.wait()
+	_ = s.wait()
 	s.p.label(g.Model)
 	of := newGrowth(g, slices.Clone(losses), s.facts, s.p.forest.Drop.Rate > 0)
 	at := blob.Join(s.folder(), state.StepName(int64(of.Iterations)))
@@ -263,19 +263,21 @@ func (s *treeSeries) write(ctx context.Context, g *gbdt.Grown, losses []float64)
 }
 
 // wrote takes the end of a writing. A training does not end because a disk is full: it has the checkpoints before.
-func (s *treeSeries) wrote(err error) {
+func (s *treeSeries) wrote(err error) error {
 	if s.writing = nil; err != nil {
 		s.say("warning: %s: no checkpoint: %v", s.last, err)
-		return
+		return err
 	}
 	s.p.written++
+	return nil
 }
 
-// wait waits until nothing is being written; s may be nil.
-func (s *treeSeries) wait() {
+// wait waits until nothing is being written, and says what became of that; s may be nil.
+func (s *treeSeries) wait() error {
 	if s != nil && s.writing != nil {
-		s.wrote(<-s.writing)
+		return s.wrote(<-s.writing)
 	}
+	return nil
 }
 
 // prune removes checkpoints but for the last ones up to that of so many iterations.
@@ -295,7 +297,7 @@ func prune(ctx context.Context, in *blob.Paths, folder string, keep, upTo int) e
 
 // end waits for what is being written, and says of a training that failed what is kept of it.
 func (s *treeSeries) end(ctx context.Context, failed error) {
-	s.wait()
+	_ = s.wait()
 	interrupted := ctx.Err() != nil && !again(context.Cause(ctx)) // or another attempt begins
 	if s == nil || failed == nil || !interrupted && s.p.attempt > 0 && again(failed) ||
 		s.folder() == "" || !s.begun || s.last == "" {

@@ -23,9 +23,9 @@ import (
 // codecs is every storage format.
 func codecs() format.Set { return all.Codecs() }
 
-// stores is every store whose URLs may stand for paths.
-func stores() []blob.Store {
-	return []blob.Store{s3.Store(), hdfs.Store()}
+// stores is every store whose URLs may stand for paths. tell is called when one has been away for a while.
+func stores(tell func(text string)) []blob.Store {
+	return []blob.Store{s3.Store(tell), hdfs.Store(tell)}
 }
 
 // storesLater are what stores fail with that may do later.

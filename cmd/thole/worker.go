@@ -72,7 +72,8 @@ ends with exit code 75, or 130 by Ctrl-C, after --grace at the latest. Started a
 			}
 			ctx, stop := j.untilAsked(ctx, say)
 			defer stop()
-			ctx, ended := j.untilFarewell(ctx, func(format string, args ...any) { fmt.Fprintf(e.err, format+"\n", args...) })
+			e.until(ctx)
+			ctx, ended := j.untilFarewell(ctx, e, func(format string, args ...any) { fmt.Fprintf(e.err, format+"\n", args...) })
 			defer func() { err = ended(err) }()
 			if j.tied { // also one that takes its time when it is asked to end
 				ctx = untilEnd(ctx, e.in)

@@ -95,16 +95,15 @@ func meant(name string, known []string) string {
 
 func openDir(open func(string) (*dir.Store, error)) func(*url.URL) (coord.Store, error) {
 	return func(u *url.URL) (coord.Store, error) {
-		folder := u.Opaque // dir:FOLDER
+		folder, err := url.PathUnescape(u.Opaque) // dir:FOLDER
+		if err != nil {
+			return nil, err
+		}
 		if folder == "" {
 			folder = u.Path // dir:/FOLDER, dir:///FOLDER
 		}
 		if folder == "" || u.Host != "" {
 			return nil, ErrURL
-		}
-		folder, err := url.PathUnescape(folder)
-		if err != nil {
-			return nil, err
 		}
 		s, err := open(folder)
 		if err != nil {

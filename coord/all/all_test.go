@@ -3,6 +3,7 @@ package all_test
 import (
 	"errors"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -39,6 +40,30 @@ func TestBackends(t *testing.T) {
 				return s
 			})
 		})
+	}
+}
+
+// TestFolders: the path of a folder is unescaped once, in each form of its URL.
+func TestFolders(t *testing.T) {
+	in := t.TempDir()
+	t.Chdir(in)
+	for text, want := range map[string]string{
+		"dir:relative":                       "relative",
+		"dir:of%2541%20it":                   "of%41 it",
+		"dir:" + in + "/of%2541%20path":      "of%41 path",
+		"dir://" + in + "/of%2541%20host":    "of%41 host",
+		"dir:" + url.PathEscape(in+"/%41 ?"): "%41 ?",
+		(&url.URL{Scheme: "dir", Path: in + "/x%41?#", OmitHost: true}).String(): "x%41?#",
+	} {
+		s, err := all.Open(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		s.Close()
+		if _, err := os.Stat(filepath.Join(in, want)); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }
 

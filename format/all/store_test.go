@@ -22,7 +22,7 @@ func empty(t testing.TB) blob.Bucket {
 	if root == "" {
 		return &blob.Mem{}
 	}
-	stores := blob.NewPaths(s3.Store(), hdfs.Store())
+	stores := blob.NewPaths(s3.Store(nil), hdfs.Store(nil))
 	folder := root + "/" + rand.Text()
 	t.Cleanup(func() {
 		if err := stores.Remove(context.Background(), folder); err != nil {

@@ -98,8 +98,9 @@ func (c *Cluster) free(ctx context.Context, l *Launch, o *Object) error {
 		return err
 	}
 	if a.Status == http.StatusNotFound {
-		if o.Kind == "JobSet" && a.Kind() != o.resource.plural {
-			return fmt.Errorf("kubernetes: the cluster has no JobSets: want the controller of jobset.x-k8s.io, or no --jobset")
+		if need := map[string]string{"JobSet": "the controller of jobset.x-k8s.io, or no --jobset",
+			JobKind: "the operator (deploy/operator), or no --operator"}[o.Kind]; need != "" && a.Kind() != o.resource.plural {
+			return fmt.Errorf("kubernetes: the cluster has no %ss: want %s", o.Kind, need)
 		}
 		return nil
 	}
@@ -111,7 +112,7 @@ func (c *Cluster) free(ctx context.Context, l *Launch, o *Object) error {
 	case owner != l.Name:
 		return fmt.Errorf("kubernetes: there is a %s %s in the namespace %s that is no part of a launch: want another --name", o.Kind, o.Name,
 			o.namespace)
-	case o.Kind == "StatefulSet" || o.Kind == "Job" || o.Kind == "JobSet":
+	case slices.Contains([]string{"StatefulSet", "Job", "JobSet", JobKind}, o.Kind):
 		return fmt.Errorf("kubernetes: the launch %s is in the namespace %s already: want another --name, or thole launch stop --on kubernetes "+
 			"--namespace %[2]s --name %[1]s before", l.Name, o.namespace)
 	}
@@ -150,7 +151,7 @@ type Job struct {
 	wanted int
 }
 
-// jobObject is what is read of a Job, or a JobSet.
+// jobObject is what is read of a Job, a JobSet or a TholeJob.
 type jobObject struct {
 	Metadata struct {
 		CreationTimestamp time.Time
@@ -182,7 +183,7 @@ func (o *jobObject) job() Job {
 
 // Job is that of a launch; ErrNone: it has none.
 func (c *Cluster) Job(ctx context.Context, name string) (Job, error) {
-	for _, kind := range []struct{ name, object string }{{"JobSet", name}, {"Job", name + "-worker"}} {
+	for _, kind := range []struct{ name, object string }{{JobKind, name}, {"JobSet", name}, {"Job", name + "-worker"}} {
 		all := resources()
 		r := all[slices.IndexFunc(all, func(r resource) bool { return r.kind == kind.name })]
 		a, err := c.ask(ctx, http.MethodGet, r.path(c.Namespace)+"/"+kind.object, nil, http.StatusNotFound, http.StatusForbidden)

@@ -9,6 +9,7 @@
 //	PodDisruptionBudget                   NAME-server   one server at a time may be evicted
 //	Job, by indices                       NAME-worker   workers
 //	JobSet                                NAME          servers and workers in place of the three above, if it is asked for
+//	TholeJob                              NAME          all of it, if it is for the operator, which makes pods of workers itself
 //
 // All have the label thole.example/launch=NAME, and pods app.kubernetes.io/component=server or worker, too. Leases, which servers make,
 // have the label thole.example/store=NAME. Processes get what they are by their command line; secrets come as files.
@@ -47,14 +48,16 @@ type Launch struct {
 	Files        map[string]string // by name; workers have them in FilesFolder
 	User         int64             // number of the user and the group that processes run as, not 0
 	NodeSelector map[string]string
-	ScratchSize  string // of /tmp, a quantity; "": no limit
+	ScratchSize  string        // of /tmp, a quantity; "": no limit
+	NodePatience time.Duration // after which pods of a node that does not answer are made elsewhere, in whole seconds; 0: as the cluster says
 
 	JobSet bool
 	Queue  string // of Kueue; "": none
-}
 
-// Resources is what a pod asks for, and may take at most: quantities; "": nothing is said.
-type Resources struct{ Memory, CPU string }
+	Operator          bool   // it is one TholeJob, of which the operator makes the rest
+	Store             string // of the servers, for the operator: a folder or a URL; "": that of their places
+	said, serversSaid []Setting
+}
 
 // Variable is one of the environment.
 type Variable struct{ Name, Value string }
@@ -146,6 +149,8 @@ func (l *Launch) Check() error {
 		return fmt.Errorf("pull policy %.40q, want Always, IfNotPresent or Never", l.PullPolicy)
 	case l.User < 1:
 		return fmt.Errorf("user %d, want a number above 0: pods do not run as root", l.User)
+	case l.Operator && (l.JobSet || l.Queue != ""):
+		return errors.New("a JobSet or a queue for the operator, want a launch without it")
 	case l.TokenSecret != "" && l.TLSSecret == "":
 		return errors.New("tokens without TLS would cross the network in clear: want both")
 	default:

@@ -31,7 +31,7 @@ func (o object) orEmpty() any {
 	return o
 }
 
-// always is a value that is written even if it is false or 0.
+// always is a value that is written even if it is false, 0 or an empty text.
 type always struct{ value any }
 
 // node is the object as YAML has it.
@@ -70,8 +70,11 @@ func node(value any) *yaml.Node {
 	list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 	switch v := value.(type) {
 	case always:
-		if b, ok := v.value.(bool); ok {
-			return scalar("!!bool", strconv.FormatBool(b))
+		switch v := v.value.(type) {
+		case bool:
+			return scalar("!!bool", strconv.FormatBool(v))
+		case string:
+			return text(v)
 		}
 		return scalar("!!int", fmt.Sprint(v.value))
 	case empty:

@@ -23,6 +23,7 @@ func resources() []resource {
 		{"StatefulSet", "apps/v1", "statefulsets"},
 		{"Job", "batch/v1", "jobs"},
 		{"JobSet", "jobset.x-k8s.io/v1alpha2", "jobsets"},
+		{JobKind, JobGroup + "/" + JobVersion, "tholejobs"}, // before what its operator would make again
 	}
 }
 
@@ -37,6 +38,22 @@ func (r resource) path(namespace string) string {
 
 // Objects are those of the launch, which Check has found right.
 func (l *Launch) Objects() []Object {
+	switch {
+	case l.Operator:
+		return []Object{l.tholeJob()}
+	case l.JobSet:
+		return append(l.grounds(), l.jobSet())
+	}
+	return append(l.ServerObjects(), l.workers())
+}
+
+// ServerObjects are those of the launch without its workers.
+func (l *Launch) ServerObjects() []Object {
+	return append(l.grounds(), l.service(), l.budget(), l.servers())
+}
+
+// grounds are what all pods of the launch need.
+func (l *Launch) grounds() []Object {
 	all := []Object{l.object("ServiceAccount", l.Name, object{{"automountServiceAccountToken", always{false}}})}
 	all = append(all, l.rights()...)
 	if len(l.Files) > 0 {
@@ -46,10 +63,7 @@ func (l *Launch) Objects() []Object {
 		}
 		all = append(all, l.object("ConfigMap", l.Name, object{{"data", data}}))
 	}
-	if l.JobSet {
-		return append(all, l.jobSet())
-	}
-	return append(all, l.service(), l.budget(), l.servers(), l.workers())
+	return all
 }
 
 // object is one of a kind of the table.
@@ -180,6 +194,7 @@ func (l *Launch) pod(component, restart string, env []object) object {
 		{"securityContext", object{{"allowPrivilegeEscalation", always{false}}, {"readOnlyRootFilesystem", true},
 			{"capabilities", object{{"drop", []string{"ALL"}}}}}},
 		{"volumeMounts", mounts},
+		{"terminationMessagePolicy", "FallbackToLogsOnError"}, // so that it is known what a process said last
 	}
 	if component == server {
 		container = append(container, l.probes()...)
@@ -200,9 +215,22 @@ func (l *Launch) pod(component, restart string, env []object) object {
 			{"seccompProfile", object{{"type", "RuntimeDefault"}}}}},
 		{"topologySpreadConstraints", []object{{{"maxSkew", 1}, {"topologyKey", "kubernetes.io/hostname"},
 			{"whenUnsatisfiable", "ScheduleAnyway"}, {"labelSelector", l.selector(component)}}}},
+		{"tolerations", l.tolerations()},
 		{"containers", []object{container}},
 		{"volumes", volumes},
 	}}}
+}
+
+// tolerations say how long pods stay on a node that does not answer.
+func (l *Launch) tolerations() (all []object) {
+	if l.NodePatience == 0 {
+		return nil
+	}
+	for _, key := range []string{"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"} {
+		all = append(all, object{{"key", key}, {"operator", "Exists"}, {"effect", "NoExecute"},
+			{"tolerationSeconds", int64(l.NodePatience / time.Second)}})
+	}
+	return all
 }
 
 // asked is what a pod asks for and may take: the same, so that it is not the first that a node without room ends, and its limit of

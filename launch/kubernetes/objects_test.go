@@ -74,7 +74,12 @@ func documents(t *testing.T, text string) (all []map[string]any) {
 func TestGolden(t *testing.T) {
 	set := full()
 	set.JobSet = true
-	for name, l := range map[string]*Launch{"small": small(), "full": full(), "jobset": set} {
+	operator := full()
+	operator.Operator, operator.Queue = true, ""
+	operator.Words([]Setting{{"algo", []string{"fm"}}, {"data", []string{"/data/a.libsvm", "/data/b.libsvm"}}, {"model", []string{"/out/fm"}}, {"tasks", []string{"6"}},
+		{"hyper", []string{"eps=1e-3", "beta=0.9"}}, {"note", []string{""}}, {"rate", []string{"1e-3"}}, {"store", []string{"/out"}}},
+		[]Setting{{"memory", []string{"1GiB"}}}, []string{"/out"})
+	for name, l := range map[string]*Launch{"small": small(), "full": full(), "jobset": set, "operator": operator} {
 		got, path := manifest(t, l), filepath.Join("testdata", name+".yaml")
 		if *update {
 			if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
@@ -186,6 +191,25 @@ func TestWordsStay(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestLastWords: what a process said last is told with its end.
+func TestLastWords(t *testing.T) {
+	for _, c := range []struct{ status, want string }{
+		{`{"phase":"Failed","containerStatuses":[{"state":{"terminated":{"exitCode":1,"reason":"Error","message":"begins\nthole: no such file\n\n"}}}]}`,
+			"failed: Error (exit code 1: thole: no such file)"},
+		{`{"phase":"Failed","containerStatuses":[{"state":{"terminated":{"exitCode":137,"reason":"OOMKilled"}}}]}`, "failed: OOMKilled (exit code 137)"},
+		{`{"phase":"Running","containerStatuses":[{"state":{"waiting":{"reason":"CrashLoopBackOff"}},"lastState":{"terminated":{"exitCode":2,"message":"a\r\nb"}}}]}`,
+			"running: CrashLoopBackOff (exit code 2: b)"},
+	} {
+		p, err := ParsePod([]byte(`{"metadata":{"name":"a"},"status":` + c.status + `}`))
+		if err != nil || p.State != c.want {
+			t.Errorf("%s is %q, %v, want %q", c.status, p.State, err, c.want)
+		}
+	}
+	if _, err := ParsePod([]byte(`[]`)); err == nil {
+		t.Error("a list is read as a pod")
 	}
 }
 

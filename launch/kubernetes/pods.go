@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -81,8 +82,8 @@ func (o *podObject) pod() Pod {
 	m := &o.Metadata
 	p := Pod{Name: m.Name, Component: m.Labels[componentLabel], Node: o.Spec.NodeName, Address: o.Status.PodIP, Since: m.CreationTimestamp,
 		uid: m.UID, leaving: m.DeletionTimestamp != nil}
-	p.Index, _ = strconv.Atoi(cmp.Or(m.Labels["apps.kubernetes.io/pod-index"], m.Labels["batch.kubernetes.io/job-completion-index"],
-		m.Annotations["batch.kubernetes.io/job-completion-index"]))
+	p.Index, _ = strconv.Atoi(cmp.Or(m.Labels["apps.kubernetes.io/pod-index"], m.Labels[IndexLabel],
+		m.Labels["batch.kubernetes.io/job-completion-index"], m.Annotations["batch.kubernetes.io/job-completion-index"]))
 	reason, message := o.Status.Reason, o.Status.Message
 	p.State = strings.ToLower(o.Status.Phase)
 	for _, c := range o.Status.Conditions {
@@ -98,11 +99,17 @@ func (o *podObject) pod() Pod {
 			reason, message = c.State.Waiting.Reason, c.State.Waiting.Message
 			if last != nil { // it is started again, after a pause
 				p.ExitCode, message = &last.ExitCode, endText(last.ExitCode, last.Reason)
+				if words := LastLine(last.Message); words != "" {
+					message += ": " + words
+				}
 				reason = cmp.Or(known(last.Reason), reason)
 			}
 		case c.State.Terminated != nil:
 			t := c.State.Terminated
-			p.ExitCode, reason, message = &t.ExitCode, t.Reason, cmp.Or(t.Message, endText(t.ExitCode, ""))
+			p.ExitCode, reason, message = &t.ExitCode, t.Reason, endText(t.ExitCode, "")
+			if last := LastLine(t.Message); last != "" {
+				message += ": " + last
+			}
 		case p.Ready && p.Component == server:
 			p.State = "ready"
 		}
@@ -126,6 +133,29 @@ func (o *podObject) pod() Pod {
 		p.Advice = text
 	}
 	return p
+}
+
+// ParsePod reads a pod as the API gives it.
+func ParsePod(text []byte) (Pod, error) {
+	var o podObject
+	if err := json.Unmarshal(text, &o); err != nil {
+		return Pod{}, err
+	}
+	return o.pod(), nil
+}
+
+// Started reports whether there is or was a process.
+func (p *Pod) Started() bool { return p.started }
+
+// LastLine is the last line of a text that says something.
+func LastLine(text string) string {
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+	for _, line := range slices.Backward(lines) {
+		if line = strings.TrimSpace(line); line != "" {
+			return line
+		}
+	}
+	return ""
 }
 
 // known is a reason for which there is advice; "": it is none.

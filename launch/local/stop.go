@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"thole.example/internal/proc"
 )
 
 // How Stop waits for a supervisor: a little longer than that waits for its processes.
@@ -43,7 +45,7 @@ func stopSupervisor(ctx context.Context, dir string, pid int, after time.Duratio
 			return fmt.Errorf("%s: process %d on machine %s launches there, want thole launch stop on that machine", dir, pid, r.Host)
 		}
 		after += r.Grace
-		if r.Born != birth(pid) {
+		if r.Born != proc.Birth(pid) {
 			return fmt.Errorf("%s: process %d launches there, and this machine has another process of that number", dir, pid)
 		}
 	}
@@ -98,7 +100,7 @@ func (r *Record) left() (all []int) {
 		return nil
 	}
 	for _, p := range r.Processes {
-		if p.Pid > 0 && p.Born > 0 && birth(p.Pid) == p.Born {
+		if p.Pid > 0 && p.Born > 0 && proc.Birth(p.Pid) == p.Born {
 			all = append(all, p.Pid)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"thole.example/internal/proc"
 )
 
 // Supervisor runs processes until the workers among them are done.
@@ -92,7 +94,7 @@ func (s *Supervisor) Run(ctx context.Context, kill <-chan struct{}) (err error) 
 	if err := s.openLogs(); err != nil {
 		return err
 	}
-	s.Record.Pid, s.Record.Born, s.Record.State, s.Record.Began = os.Getpid(), birth(os.Getpid()), Going, time.Now()
+	s.Record.Pid, s.Record.Born, s.Record.State, s.Record.Began = os.Getpid(), proc.Birth(os.Getpid()), Going, time.Now()
 	s.Record.Host, _ = os.Hostname()
 	if err := s.record(); err != nil { // before anything is started: a launch that cannot be seen cannot be stopped
 		return err
@@ -224,7 +226,7 @@ func (s *Supervisor) record() error {
 		all[i] = Status{Name: m.Name, Kind: m.Kind, Address: m.Address, Phase: m.Phase, Since: m.Since, Restarts: m.Restarts}
 		if ch := s.children[i]; ch != nil {
 			all[i].Pid = ch.cmd.Process.Pid
-			all[i].Born = birth(all[i].Pid)
+			all[i].Born = proc.Birth(all[i].Pid)
 		}
 		if m.Last != nil {
 			all[i].LastExit = m.Last.String()

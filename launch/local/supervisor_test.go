@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"thole.example/internal/proc"
 )
 
 // TestMain is also the program of the processes that tests supervise: its first argument says what it does.
@@ -382,8 +384,8 @@ func TestStopKillsLeftovers(t *testing.T) {
 		}
 	}
 	host, _ := os.Hostname()
-	r := &Record{Host: host, State: Going, Processes: []Status{{Pid: all[0].Process.Pid, Born: birth(all[0].Process.Pid)},
-		{Pid: all[1].Process.Pid, Born: birth(all[1].Process.Pid) + 1}}}
+	r := &Record{Host: host, State: Going, Processes: []Status{{Pid: all[0].Process.Pid, Born: proc.Birth(all[0].Process.Pid)},
+		{Pid: all[1].Process.Pid, Born: proc.Birth(all[1].Process.Pid) + 1}}}
 	if err := r.write(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -395,7 +397,7 @@ func TestStopKillsLeftovers(t *testing.T) {
 	if err := <-ended; err == nil || err.Error() != "signal: killed" {
 		t.Errorf("the first ends with %v", err)
 	}
-	if birth(all[1].Process.Pid) == 0 {
+	if proc.Birth(all[1].Process.Pid) == 0 {
 		t.Error("the second was killed")
 	}
 	all[1].Process.Kill()

@@ -79,17 +79,22 @@ func (k *kube) account(t *testing.T, name, folder string) (config string) {
 		t.Fatal(err)
 	}
 	k.kubectl(t, "apply", "-f", file)
-	token := strings.TrimSpace(k.kubectl(t, "create", "token", name, "--duration=2h"))
+	config = filepath.Join(folder, "kubeconfig")
+	k.kubeconfig(t, config, strings.TrimSpace(k.kubectl(t, "create", "token", name, "--duration=2h")))
+	return config
+}
+
+// kubeconfig writes one for whoever has a token.
+func (k *kube) kubeconfig(t *testing.T, file, token string) {
+	t.Helper()
 	text := fmt.Sprintf(`current-context: c
 contexts: [{name: c, context: {cluster: c, user: u}}]
 clusters: [{name: c, cluster: {server: "https://127.0.0.1:6443", insecure-skip-tls-verify: true}}]
 users: [{name: u, user: {token: %q}}]
 `, token)
-	config = filepath.Join(folder, "kubeconfig")
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return config
 }
 
 // launch is the command line of a launch whose pods have its rights alone.

@@ -1,0 +1,87 @@
+package s3_test
+
+import (
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"thole.example/blob"
+	"thole.example/blob/s3"
+	"thole.example/internal/proc"
+)
+
+// await claims a tree for job b, and tells what was waited for. Whenever it waits, so much time passes.
+func await(t *testing.T, b *s3.Bucket, pass func()) (waited []blob.Claimed, err error) {
+	t.Helper()
+	release, err := blob.Await(t.Context(), b, "out/ck", "job b", func(c *blob.Claimed) {
+		waited = append(waited, *c)
+		pass()
+	})
+	if err == nil {
+		release()
+	}
+	return waited, err
+}
+
+// TestAwait: whoever is started again waits for the claim of a process that was killed elsewhere, until it lapses, and hears of one that is
+// renewed whose it is. Of a process of this machine it is seen whether it lives: then nobody waits.
+func TestAwait(t *testing.T) {
+	s := serve(t)
+	b := open(t, s, func(o *s3.Options) { o.Lease = 300 * time.Millisecond })
+	left := func(of string) {
+		write(t, b, map[string]string{"out/_tmp.ck.claim": "process 7 of elsewhere\nABC 5\n" + of + "\n"})
+	}
+	for what, of := range map[string]string{"of another machine": "8a1e 4026531836 7 12", "of a version that did not say": ""} {
+		left(of)
+		waited, err := await(t, b, func() { s.Advance(2 * time.Second) })
+		if err != nil || len(waited) != 1 || waited[0].Who != "process 7 of elsewhere" || waited[0].Lapses <= 0 || waited[0].Lapses > 300*time.Millisecond {
+			t.Errorf("%s: %+v, %v, want to wait for process 7 once, and the claim", what, waited, err)
+		}
+	}
+
+	left("8a1e 4026531836 7 12")
+	_, err := await(t, b, func() {
+		write(t, b, map[string]string{"out/_tmp.ck.claim": "process 7 of elsewhere\nABC 6\n"})
+	})
+	if is, ok := errors.AsType[*blob.Claimed](err); !ok || is.Who != "process 7 of elsewhere" {
+		t.Errorf("%v, want that process 7 has it, which renews it", err)
+	}
+
+	c := exec.Command("sleep", "1000")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	name := proc.Name(c.Process.Pid)
+	if name == "" {
+		t.Skip("this system does not tell whether a process lives")
+	}
+	left(name)
+	if waited, err := await(t, b, func() {}); len(waited) != 0 || err == nil || !strings.Contains(err.Error(), "process 7") {
+		t.Errorf("waited for %v, %v, want that process 7 lives", waited, err)
+	}
+	c.Process.Kill()
+	c.Wait()
+	if waited, err := await(t, b, func() {}); len(waited) != 0 || err != nil {
+		t.Errorf("waited for %v, %v, want the claim of a process that is gone", waited, err)
+	}
+	if keys := s.Keys(); len(keys) != 0 {
+		t.Errorf("%q remain", keys)
+	}
+}
+
+// TestAwaitRenewed: a claim that a bucket renews is seen to be so.
+func TestAwaitRenewed(t *testing.T) {
+	s := serve(t)
+	b := open(t, s, func(o *s3.Options) { o.Lease = 120 * time.Millisecond })
+	release, err := b.Claim(t.Context(), "out/ck", "job a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	waited, err := await(t, b, func() {})
+	if is, ok := errors.AsType[*blob.Claimed](err); !ok || is.Who != "job a" || len(waited) != 1 {
+		t.Errorf("waited for %v, %v, want that job a has it", waited, err)
+	}
+}

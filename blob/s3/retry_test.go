@@ -1,0 +1,70 @@
+package s3_test
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"thole.example/blob"
+	"thole.example/blob/s3"
+	"thole.example/blob/s3/s3test"
+)
+
+// TestFirstContact: a store that was never reached is given up soon, however often requests may be tried again.
+func TestFirstContact(t *testing.T) {
+	s := serve(t)
+	change := func(o *s3.Options) { o.Attempts, o.First = math.MaxInt32, 50*time.Millisecond }
+	url := s.URL
+	s.Plan(s3test.After(0, s3test.Cut))
+	b := open(t, s, change)
+	for range 2 { // each time anew
+		if _, err := b.List(t.Context(), "m"); !errors.Is(err, s3.ErrUnreachable) {
+			t.Errorf("%v, want that it does not answer", err)
+		}
+		if len(s.Log()) < 3 {
+			t.Errorf("%q, want that it is tried again", s.Log())
+		}
+	}
+	t.Setenv("AWS_ENDPOINT_URL_S3", strings.Replace(url, "127.0.0.1", "127.0.0.1.invalid", 1))
+	if _, err := open(t, s, change).List(t.Context(), "m"); !errors.Is(err, s3.ErrUnreachable) {
+		t.Errorf("%v, want that there is no such host", err)
+	}
+}
+
+// TestOutageIsTold: a store that does not answer for a while is told of once, though many ask, and that it answers again.
+func TestOutageIsTold(t *testing.T) {
+	s := serve(t)
+	var mu sync.Mutex
+	var told []string
+	b := open(t, s, func(o *s3.Options) {
+		o.Attempts, o.Quiet = math.MaxInt32, 20*time.Millisecond
+		o.Tell = func(text string) { mu.Lock(); defer mu.Unlock(); told = append(told, text) }
+	})
+	write(t, b, map[string]string{"x": "x"})
+	down := true
+	s.Plan(func(n int, _ *http.Request) s3test.Action {
+		mu.Lock()
+		defer mu.Unlock()
+		if down = down && (n < 20 || len(told) == 0); down {
+			return s3test.Cut
+		}
+		return s3test.Pass
+	})
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			if _, err := blob.ReadAll(t.Context(), b, "x", 10); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if len(told) != 2 || !strings.HasPrefix(told[0], "s3://store: ") || !strings.Contains(told[0], "; tries again for at most ") ||
+		told[1] != "s3://store answers again" {
+		t.Errorf("told %q, want of one outage and its end", told)
+	}
+}
