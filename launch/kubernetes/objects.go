@@ -133,11 +133,11 @@ func (l *Launch) workers() Object {
 	return l.object("Job", l.Name+"-worker", object{{"spec", l.workerJob()}})
 }
 
-// workerJob is the workers. A pod that ends with 2 has a command line that is wrong, however often it is started; what the cluster does to
-// pods, and what a retry cures (75), is not counted.
+// workerJob is the workers. A pod that ends with 1 or 2 would do so however often it is started; what the cluster does to pods, and what a
+// retry cures (75), is not counted.
 func (l *Launch) workerJob() object {
-	code := func(code int, action string) object {
-		return object{{"action", action}, {"onExitCodes", object{{"containerName", worker}, {"operator", "In"}, {"values", []int{code}}}}}
+	codes := func(action string, codes ...int) object {
+		return object{{"action", action}, {"onExitCodes", object{{"containerName", worker}, {"operator", "In"}, {"values", codes}}}}
 	}
 	return object{
 		{"completionMode", "Indexed"},
@@ -146,9 +146,9 @@ func (l *Launch) workerJob() object {
 		{"backoffLimitPerIndex", l.Restarts},
 		{"maxFailedIndexes", always{0}}, // the others would wait for it
 		{"podFailurePolicy", object{{"rules", []object{
-			code(2, "FailJob"),
+			codes("FailJob", 1, 2),
 			{{"action", "Ignore"}, {"onPodConditions", []object{{{"type", "DisruptionTarget"}, {"status", "True"}}}}},
-			code(75, "Ignore"),
+			codes("Ignore", 75),
 		}}}},
 		{"template", l.pod(worker, "Never", nil)},
 	}

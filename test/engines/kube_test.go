@@ -364,7 +364,7 @@ func TestKubeFails(t *testing.T) {
 		return
 	}
 	_, out := k.folders(t, "fails")
-	settings := []string{"--data", filepath.Join(out, "none.libsvm"), "--restarts", "0", "--model", filepath.Join(out, "model")}
+	settings := []string{"--data", filepath.Join(out, "none.libsvm"), "--model", filepath.Join(out, "model")}
 	text, err := exec.Command(k.thole, k.launch(t, "fails", settings...)...).CombinedOutput()
 	exit, ok := err.(*exec.ExitError)
 	if !ok || exit.ExitCode() != 1 || !strings.Contains(string(text), "ended with exit code 1") {
