@@ -171,6 +171,7 @@ func TestLaunchNoRestarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, filepath.Join(dir, "run.jsonl"), `"event":"epoch"`)
+	waitFor(t, filepath.Join(dir, "l", "worker.1.log"), "epoch ") // else there is nothing that it said last
 	r := recordOf(t, filepath.Join(dir, "l"), allRun)
 	if err := syscall.Kill(r.Processes[2].Pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
