@@ -120,13 +120,16 @@ const tiedFlag = "until-input-ends"
 
 // untilEnd is ctx, but it ends also when the input does. The input is read until then.
 func untilEnd(ctx context.Context, in io.Reader) context.Context {
-	ctx, end := context.WithCancel(ctx)
+	ctx, end := context.WithCancelCause(ctx)
 	go func() {
-		defer end()
+		defer end(errInputEnds)
 		_, _ = io.Copy(io.Discard, in) // an input that cannot be read is one that has ended
 	}()
 	return ctx
 }
+
+// errInputEnds is why such a process ends.
+var errInputEnds = errors.New("the process that started this one has ended")
 
 // serverOptions are what the user said.
 type serverOptions struct {
