@@ -1,5 +1,5 @@
 # Names for commands; none of them is needed to build. The gate is "go test ./...".
-.PHONY: build image operator test race fuzz soak kills scale engines mutants bench peers models onnx hdfs golden docs module
+.PHONY: build image operator test race fuzz soak kills scale engines mutants bench peers models onnx stores hdfs golden docs module
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o out/ ./cmd/...
@@ -64,6 +64,12 @@ models:
 # Train each network, export it as ONNX and compare what ONNX Runtime says with predict (docs/export.md): make onnx PYTHON=/path/to/python
 onnx: build
 	$(or $(PYTHON),python3) internal/oracle/onnx_check.py out/thole
+
+# The suites of stores and of formats in a bucket of the store that the environment names (docs/stores.md): make stores BUCKET=tests
+stores:
+	THOLE_TEST_S3_BUCKET=$(BUCKET) go test -count 1 -timeout 30m -run 'TestRealStore' ./blob/s3 $(ARGS)
+	THOLE_TEST_STORE=s3://$(BUCKET)/test/models go test -count 1 -timeout 3h ./format/all \
+		-run 'TestGoldens$$|TestGoldensWritten|TestRoundTrip|TestManyWriters|TestNothingOvertaken' $(ARGS)
 
 # The tests of blob/hdfs on a real HDFS, which Maven downloads once (docs/hdfs.md).
 hdfs:
