@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	lib "github.com/colinmarc/hdfs/v2"
 	"github.com/colinmarc/hdfs/v2/hadoopconf"
@@ -200,13 +201,18 @@ func withPorts(hosts []string) ([]string, error) {
 		if err != nil {
 			name, port = strings.Trim(host, "[]"), namenodePort
 		}
-		if n, err := number(port, 1, 65535); name == "" || err != nil || port != strconv.Itoa(n) || strings.ContainsAny(name, "/@?#[] \t\n\\") ||
+		if n, err := number(port, 1, 65535); name == "" || err != nil || port != strconv.Itoa(n) || strings.ContainsFunc(name, notOfHost) ||
 			strings.Contains(name, ":") && net.ParseIP(name) == nil {
 			return nil, fmt.Errorf("namenode %q, want HOST:PORT", host)
 		}
 		found = append(found, net.JoinHostPort(name, port))
 	}
 	return found, nil
+}
+
+// notOfHost reports whether a letter can be in no name or address of a host.
+func notOfHost(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-._:", r)
 }
 
 // Kerberos says how this process shows who it is, to a cluster that wants to see it: by a keytab, or by the tickets that kinit got.

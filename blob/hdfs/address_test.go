@@ -173,7 +173,7 @@ func TestKerberosFiles(t *testing.T) {
 // FuzzParse: whatever an address is, what is made of it can be dialled and named.
 func FuzzParse(f *testing.F) {
 	for _, address := range []string{"hdfs://nn:9000/models/lr?user=me", "hdfs://a@b,c:1/x", "hdfs:///x", "hdfs://prod/", "hdfs://[::1]:1/x",
-		"hdfs://broken/x?replication=3&blocksize=1048576"} {
+		"hdfs://broken/x?replication=3&blocksize=1048576", "hdfs://[\v0"} {
 		f.Add(address)
 	}
 	f.Fuzz(func(t *testing.T, address string) {
