@@ -379,7 +379,7 @@ func TestOperatorLaunch(t *testing.T) {
 		t.Errorf("%v, want exit code 1\n%s", err, text)
 	}
 	o.gone(t, "oplaunch")
-	began := start(t, o.thole, append(args("a.libsvm"), "--epochs", "100000")...)
+	began := start(t, o.thole, append(args("a.libsvm"), "--epochs", "100000", "--model", filepath.Join(out, "another"))...)
 	o.phase(t, "oplaunch", "Running", time.Minute)
 	if text := must(t, o.thole, "launch", "status", "--on", "kubernetes", "--name", "oplaunch"); !strings.Contains(text, "going") || !strings.Contains(text, "oplaunch-worker-1-0") {
 		t.Errorf("status:\n%s", text)
