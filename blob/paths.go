@@ -78,6 +78,15 @@ func URL(name string) (scheme, authority, rest string, is bool) {
 // noAuthority stands for an authority that is left out, as in hdfs:///models: path.Join makes no other name of hdfs://-/models.
 const noAuthority = "-"
 
+// Root is the store that a URL leads to, such as s3://bucket, without what is below it; "" of a file.
+func Root(name string) string {
+	scheme, authority, _, is := URL(name)
+	if !is {
+		return ""
+	}
+	return Clean(scheme + "://" + authority)
+}
+
 // IsURL reports whether a name is that of a store, and not of a file.
 func IsURL(name string) bool {
 	_, _, _, is := URL(name)

@@ -141,4 +141,9 @@ func TestURL(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
+	for name, want := range map[string]string{"s3://b/k/l": "s3://b", "s3:/b": "s3://b", "hdfs:///a/b": "hdfs://-", "hdfs://h:1,i:2/a": "hdfs://h:1,i:2", "a/b": "", "": ""} {
+		if got := blob.Root(name); got != want {
+			t.Errorf("root of %q: %q, want %q", name, got, want)
+		}
+	}
 }

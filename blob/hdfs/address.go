@@ -31,7 +31,7 @@ import (
 const namenodePort = "8020"
 
 // Store is where URLs of the scheme hdfs lead: hdfs://[USER@]HOST[:PORT][,HOST[:PORT]]/…, hdfs://NAMESERVICE/…, or hdfs:///… of the cluster
-// that HADOOP_CONF_DIR describes.
+// that HADOOP_CONF_DIR describes. tell is Options.Tell.
 func Store(tell func(text string)) blob.Store {
 	return blob.Store{Scheme: "hdfs", Open: func(ctx context.Context, authority string) (blob.Bucket, error) {
 		o, _, err := Parse("hdfs://" + authority + "/")

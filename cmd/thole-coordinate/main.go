@@ -10,8 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -19,37 +17,15 @@ import (
 	"golang.org/x/term"
 
 	"thole.example/coord/node"
+	"thole.example/internal/command"
 	"thole.example/internal/variables"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// Exit codes, as those of thole.
-const (
-	exitError = 1 // the work could not be done
-	exitUsage = 2 // the command line is wrong
-)
-
-// errUsage marks an error of the command line.
-var errUsage = errors.New("see --help")
-
 // run runs a command line and answers with the exit code.
 func run(args []string, out, said io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-	c := command(out, said)
-	c.SetArgs(args)
-	err := c.ExecuteContext(ctx)
-	switch {
-	case err == nil:
-		return 0
-	case errors.Is(err, errUsage) || errors.Is(err, node.ErrConfig):
-		fmt.Fprintf(said, "thole coordinate: %v\n", err)
-		return exitUsage
-	}
-	fmt.Fprintf(said, "thole coordinate: %v\n", err)
-	return exitError
+	return command.Run(program(out, said), "thole coordinate", args, out, said)
 }
 
 // keeping is what the user said.
@@ -59,7 +35,7 @@ type keeping struct {
 	out, said io.Writer
 }
 
-func command(out, said io.Writer) *cobra.Command {
+func program(out, said io.Writer) *cobra.Command {
 	k := keeping{out: out, said: said}
 	c := &cobra.Command{
 		Use:   "thole-coordinate",
@@ -71,28 +47,9 @@ their roles while it is away for less than two thirds of a lease. "thole coordin
 A flag that is not given is taken from its environment variable, if that is set: --listen from ` + variables.Of("listen") + `.`,
 		Example: "  thole coordinate --listen 127.0.0.1:2379 --data coordination\n" +
 			"  thole coordinate --listen :2379 --data /data/coordination --tls-cert cert.pem --tls-key key.pem --tls-clients ca.pem",
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("%q is too much, want flags only; %w", args[0], errUsage)
-			}
-			return nil
-		},
-		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
-			if _, err := variables.Give(c.Flags()); err != nil {
-				return fmt.Errorf("%w; %w", err, errUsage)
-			}
-			return nil
-		},
 		RunE: func(c *cobra.Command, _ []string) error { return k.run(c.Context()) },
 	}
-	c.SetOut(out)
-	c.SetErr(said)
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w; %w", err, errUsage) })
-	c.CompletionOptions.DisableDefaultCmd = true
 	f := c.Flags()
-	f.SortFlags = false
 	f.StringVar(&k.node.Listen, "listen", "127.0.0.1:2379", "address for clients: host:port, port 0 for a free one")
 	f.StringVar(&k.node.Dir, "data", "", "folder of its data, made if it is not there; no other process may use it")
 	f.StringVar(&k.node.Cert, "tls-cert", "", "encrypt, with this certificate, a PEM file; it is read again with each connection")
@@ -104,7 +61,7 @@ A flag that is not given is taken from its environment variable, if that is set:
 
 func (k *keeping) run(ctx context.Context) error {
 	if k.node.Dir == "" {
-		return fmt.Errorf("no --data, want the folder where the data are kept; %w", errUsage)
+		return fmt.Errorf("no --data, want the folder where the data are kept; %w", command.ErrUsage)
 	}
 	level := slog.LevelInfo
 	if k.quiet {
@@ -115,6 +72,9 @@ func (k *keeping) run(ctx context.Context) error {
 	log := slog.New(tint.NewTextHandler(k.said, &tint.Options{Level: level, NoColor: plain, TimeFormat: time.DateTime}))
 	k.node.Log = k.said
 	n, err := node.Start(k.node)
+	if errors.Is(err, node.ErrConfig) {
+		return fmt.Errorf("%w; %w", err, command.ErrUsage)
+	}
 	if err != nil {
 		return err
 	}

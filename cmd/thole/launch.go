@@ -320,10 +320,8 @@ func storeOf(paths ...string) (string, error) {
 // storesOf are the stores that the servers need for those of these paths that are URLs, without what is below them.
 func storesOf(paths ...string) (all []string) {
 	for _, path := range paths {
-		if scheme, authority, _, is := blob.URL(path); is {
-			if root := blob.Clean(scheme + "://" + authority); !slices.Contains(all, root) {
-				all = append(all, root)
-			}
+		if root := blob.Root(path); root != "" && !slices.Contains(all, root) {
+			all = append(all, root)
 		}
 	}
 	return all

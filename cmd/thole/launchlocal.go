@@ -14,6 +14,7 @@ import (
 
 	"thole.example/internal/number"
 	"thole.example/launch/local"
+	"thole.example/launch/slurm"
 )
 
 // launchEnding is how the folder of a launch ends that the user has given no name.
@@ -219,7 +220,7 @@ func (l *launch) folder(e *env) (dir string, remove func(), err error) {
 	if err := os.MkdirAll(root, 0o777); err != nil {
 		return "", remove, err
 	}
-	name := filepath.Join(root, e.now().Format("20060102-150405")+"-"+l.algo)
+	name := l.newFolder(e, root)
 	for n := 1; ; n++ {
 		if dir = name + launchEnding; n > 1 {
 			dir = fmt.Sprintf("%s-%d%s", name, n, launchEnding)
@@ -230,11 +231,29 @@ func (l *launch) folder(e *env) (dir string, remove func(), err error) {
 	}
 }
 
+// newFolder is a folder below root for a launch that has not named one, without its ending.
+func (l *launch) newFolder(e *env, root string) string {
+	return filepath.Join(root, e.now().Format("20060102-150405")+"-"+l.algo)
+}
+
+// folderName is the folder that the launch would have, absolute. Nothing is made.
+func (l *launch) folderName(e *env) (string, error) {
+	dir := l.dir
+	if dir == "" {
+		root := l.root()
+		if root == runsNone {
+			root = os.TempDir()
+		}
+		dir = l.newFolder(e, root) + launchEnding
+	}
+	return filepath.Abs(dir)
+}
+
 // root is the folder in which those of launches are; runsNone: in none that stays. A job of Slurm outlives this process, and its nodes have
 // to see its folder: it has one in the working directory at least, as what sbatch writes.
 func (l *launch) root() string {
 	root := runsAt(l.runs)
-	if root == runsNone && l.on == "slurm" {
+	if root == runsNone && l.on == slurm.Place {
 		return runsFolder
 	}
 	return root

@@ -10,19 +10,6 @@ import (
 	"thole.example/launch/local"
 )
 
-// folderName is the folder that the launch would have.
-func (l *launch) folderName(e *env) (string, error) {
-	dir := l.dir
-	if dir == "" {
-		root := runsAt(l.runs)
-		if root == runsNone {
-			root = runsFolder
-		}
-		dir = filepath.Join(root, e.now().Format("20060102-150405")+"-"+l.algo+launchEnding)
-	}
-	return filepath.Abs(dir)
-}
-
 // printCommands prints a script that runs the processes of a launch on this machine, once each.
 func (l *launch) printCommands(e *env, p *plan) error {
 	dir, err := l.folderName(e)

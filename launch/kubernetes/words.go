@@ -61,7 +61,7 @@ func (l *Launch) Words(said, servers []Setting, stores []string) {
 
 // Place is a path or a URL that somebody says, and how that one calls it.
 type Place struct {
-	Name, Path string // ""; nothing is said
+	Name, Path string // "": nothing is said
 	Written    bool   // something is saved there
 }
 
@@ -90,10 +90,8 @@ func (l *Launch) Stores(store Place, places []Place) (folder string, all []strin
 		all = append(all, first)
 	}
 	for _, p := range places {
-		if scheme, authority, _, is := blob.URL(p.Path); is {
-			if root := blob.Clean(scheme + "://" + authority); !slices.Contains(all, root) {
-				all = append(all, root)
-			}
+		if root := blob.Root(p.Path); root != "" && !slices.Contains(all, root) {
+			all = append(all, root)
 		}
 	}
 	for i := range l.Volumes {

@@ -9,8 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -21,37 +19,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metrics "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"thole.example/internal/command"
 	"thole.example/internal/variables"
 	"thole.example/operator/control"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// Exit codes, as those of thole.
-const (
-	exitError = 1 // the work could not be done
-	exitUsage = 2 // the command line is wrong
-)
-
-// errUsage marks an error of the command line.
-var errUsage = errors.New("see --help")
-
 // run runs a command line and answers with the exit code.
 func run(args []string, out, said io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-	c := command(out, said)
-	c.SetArgs(args)
-	err := c.ExecuteContext(ctx)
-	if err == nil {
-		return 0
-	}
-	fmt.Fprintf(said, "thole-operator: %v\n", err)
-	if errors.Is(err, errUsage) {
-		return exitUsage
-	}
-	return exitError
+	return command.Run(program(said), "thole-operator", args, out, said)
 }
 
 // operator is what the user said.
@@ -66,7 +43,7 @@ type operator struct {
 	said            io.Writer
 }
 
-func command(out, said io.Writer) *cobra.Command {
+func program(said io.Writer) *cobra.Command {
 	o := &operator{said: said}
 	c := &cobra.Command{
 		Use:   "thole-operator",
@@ -76,29 +53,10 @@ were lost, ends servers when all workers are done, and tells in the status of a 
 one works at a time. The cluster is that of $KUBECONFIG, in a pod that of its service account, else that of ~/.kube/config.
 
 A flag that is not given is taken from its environment variable, if that is set: --namespace from ` + variables.Of("namespace") + `.`,
-		Example:       "  thole-operator\n  thole-operator --namespace models --alone --metrics 0",
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("%q is too much, want flags only; %w", args[0], errUsage)
-			}
-			return nil
-		},
-		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
-			if _, err := variables.Give(c.Flags()); err != nil {
-				return fmt.Errorf("%w; %w", err, errUsage)
-			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context()) },
+		Example: "  thole-operator\n  thole-operator --namespace models --alone --metrics 0",
+		RunE:    func(c *cobra.Command, _ []string) error { return o.run(c.Context()) },
 	}
-	c.SetOut(out)
-	c.SetErr(said)
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w; %w", err, errUsage) })
-	c.CompletionOptions.DisableDefaultCmd = true
 	f := c.Flags()
-	f.SortFlags = false
 	f.StringSliceVar(&o.namespaces, "namespace", nil, "namespaces whose jobs it runs (default: all)")
 	f.StringVar(&o.health, "health", ":8081", "address of /healthz and /readyz; 0: none")
 	f.StringVar(&o.metrics, "metrics", ":8080", "address of /metrics; 0: none")
@@ -113,7 +71,7 @@ A flag that is not given is taken from its environment variable, if that is set:
 // run runs the operator.
 func (o *operator) run(ctx context.Context) error {
 	if o.lease < 3*time.Second || o.jobs < 1 {
-		return fmt.Errorf("--lease %v --jobs %d, want 3s or more, and one job or more; %w", o.lease, o.jobs, errUsage)
+		return fmt.Errorf("--lease %v --jobs %d, want 3s or more, and one job or more; %w", o.lease, o.jobs, command.ErrUsage)
 	}
 	level := slog.LevelInfo
 	if o.verbose {
