@@ -150,7 +150,7 @@ func (l *Launch) Check() error {
 	case l.User < 1:
 		return fmt.Errorf("user %d, want a number above 0: pods do not run as root", l.User)
 	case l.Operator && (l.JobSet || l.Queue != ""):
-		return errors.New("a JobSet or a queue for the operator, want a launch without it")
+		return errors.New("--jobset or --queue with --operator, want one without the other: a TholeJob is part of neither")
 	case l.TokenSecret != "" && l.TLSSecret == "":
 		return errors.New("tokens without TLS would cross the network in clear: want both")
 	default:
