@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"slices"
 	"time"
 
@@ -19,6 +20,12 @@ type Values struct {
 	ID    []int64
 	Value []float32
 	End   []int32 // where those of each row end; nil: each row has one
+	// Exact, unless it is empty, are the values where some are no float32, and Value the nearest ones. In an open plan numbers are here alone.
+	Exact []float64
+}
+
+func (v *Values) clear() {
+	v.ID, v.Value, v.End, v.Exact = v.ID[:0], v.Value[:0], v.End[:0], v.Exact[:0]
 }
 
 // Encoder turns a block of cells after the other into features. One goroutine uses it.
@@ -32,14 +39,17 @@ type Encoder struct {
 
 	// Strict makes levels that have no id faults.
 	Strict bool
+	// Exact keeps numbers that are not scaled as they are, also infinite ones; else they are rounded to float32.
+	Exact bool
 
-	plan   *Plan
-	rows   int
-	local  []*levels // of columns with levels in an open plan: what this encoder has met
-	hashes [BlockRows]uint64
-	touch  uint64
-	unseen []level
-	when   [][]moment // by column of times, where the plan is for a survey
+	plan    *Plan
+	rows    int
+	local   []*levels // of columns with levels in an open plan: what this encoder has met
+	hashes  [BlockRows]uint64
+	touch   uint64
+	unseen  []level
+	rounded []rounding
+	when    [][]moment // by column of times, where the plan is for a survey
 }
 
 // moment is a time, if ok.
@@ -84,10 +94,10 @@ func (e *Encoder) Begin(rows int) {
 		clear(e.Bad)
 		e.Faults = 0
 	}
-	e.unseen = e.unseen[:0]
+	e.unseen, e.rounded = e.unseen[:0], e.rounded[:0]
 	for i := range e.Fields {
 		v := &e.Fields[i]
-		v.ID, v.Value, v.End = v.ID[:0], v.Value[:0], v.End[:0]
+		v.clear()
 	}
 }
 
@@ -174,7 +184,7 @@ func (e *Encoder) column(i int, cells Cells) error {
 // finish makes codes ids, unless the plan is open.
 func (e *Encoder) finish(f int) {
 	if e.plan.open == nil {
-		e.plan.fields[f].finish(&e.plan.columns[e.plan.fields[f].column], nil, e.Fields[f].ID, e.Fields[f].Value)
+		e.plan.fields[f].finish(&e.plan.columns[e.plan.fields[f].column], nil, &e.Fields[f], e.Exact)
 	}
 }
 
@@ -185,30 +195,125 @@ const (
 
 func (e *Encoder) numbers(c *Column, f int, cells Cells) {
 	v := &e.Fields[f]
-	v.ones(e.rows)
-	id, value, lo, hi := v.ID, v.Value, cells.Lo, cells.Hi
+	v.exact(e.rows)
+	id, exact, lo, hi := v.ID, v.Exact, cells.Lo, cells.Hi
 	for k := range id {
 		text := cells.Text[lo[k]:hi[k]]
-		x, n := number.ParseFloat32(text)
-		switch {
-		case n == len(text) && n > 0 && x-x == 0:
-			id[k], value[k] = isThere, x
+		x, n := number.ParseFloat64(text)
+		if n == len(text) && n > 0 && x-x == 0 && (math.Abs(x) < largeNumber || len(text) < largeDigits && e.fits(c, x)) && !e.plan.float32 {
+			id[k], exact[k] = isThere, x
 			continue
-		case e.plan.missing[string(text)]:
-		case isNumber(string(text)):
-			e.bad(k, "column %q: %s, want a finite number (or list it among the texts of missing values)", c.Name, quote(text))
-		default:
-			e.bad(k, "column %q: %s, want a number (or name the column categorical, or list the text among those of missing values)",
-				c.Name, quote(text))
 		}
-		id[k] = isMissing
+		id[k], exact[k] = isThere, e.number(k, c, text)
+		if exact[k] != exact[k] {
+			id[k], exact[k] = isMissing, 1
+		}
 	}
 	e.finish(f)
 }
 
+// Numbers below largeNumber fit every calculation, and whole ones of fewer digits than largeDigits are exact.
+const (
+	largeNumber = 1 << 53
+	largeDigits = 16
+)
+
+// number is the number of a cell; NaN: it is missing, or the row is of no use.
+func (e *Encoder) number(k int, c *Column, text []byte) float64 {
+	x, n := number.ParseFloat64(text)
+	if e.plan.float32 {
+		var single float32
+		single, n = number.ParseFloat32(text)
+		x = float64(single)
+	}
+	missing := e.plan.missing[string(text)]
+	switch truth, ok := truthOf(text); {
+	case n == len(text) && n > 0 && x-x == 0 && e.fits(c, x):
+		e.checkWhole(k, c, text, x)
+		return x
+	case missing:
+	case n == len(text) && n > 0 && math.IsInf(x, 0) && e.Exact:
+		return x
+	case ok:
+		return truth
+	case n == len(text) && n > 0 && x-x == 0:
+		e.bad(k, "column %q: %s is beyond the largest float32 (3.4e38), in which the model calculates; want smaller numbers, or their "+
+			"logarithm (--log %s)", c.Name, quote(text), c.Name)
+	case isNumber(string(text)):
+		e.bad(k, "column %q: %s, want a finite number (or list it among the texts of missing values)", c.Name, quote(text))
+	default:
+		e.bad(k, "column %q: %s, want a number (or name the column categorical, or list the text among those of missing values)",
+			c.Name, quote(text))
+	}
+	return math.NaN()
+}
+
+// fits reports whether what is learned from of a number is a float32, where that is known.
+func (e *Encoder) fits(c *Column, x float64) bool {
+	switch {
+	case e.Exact || math.Abs(x) <= math.MaxFloat32:
+		return true
+	case c.Kind == Buckets:
+		return true
+	case c.Scale == None && (c.Log == nil || !*c.Log):
+		return false
+	case e.plan.open != nil: // scaled by what all of them are
+		return true
+	}
+	return math.Abs(c.scaled(x, c.Log != nil && *c.Log, 1/c.Deviation)) <= math.MaxFloat32
+}
+
+// truthOf is the number that a truth value is where numbers are wanted.
+func truthOf(text []byte) (x float64, ok bool) {
+	switch string(text) {
+	case "true", "True", "TRUE":
+		return 1, true
+	case "false", "False", "FALSE":
+		return 0, true
+	}
+	return 0, false
+}
+
+// checkWhole notes a whole number that is no float64: others may be rounded to the same.
+func (e *Encoder) checkWhole(k int, c *Column, text []byte, x float64) {
+	if math.Abs(x) < largeNumber || e.plan.float32 || bytes.ContainsAny(text, ".eE") {
+		return
+	}
+	whole, ok := new(big.Int).SetString(string(bytes.TrimPrefix(text, []byte("+"))), 10)
+	if !ok {
+		return
+	}
+	if exact, _ := new(big.Float).SetFloat64(x).Int(nil); exact.Cmp(whole) != 0 {
+		e.rounded = append(e.rounded, rounding{k, c.Name, string(text)})
+	}
+}
+
+// rounding is a cell with a whole number that is no float64.
+type rounding struct {
+	row          int
+	column, text string
+}
+
+// Rounded gives the rows of the block, in order, columns and texts of whole numbers that are no float64, and were rounded to one.
+func (e *Encoder) Rounded(yield func(row int, column, text string)) {
+	for _, r := range e.rounded {
+		if e.Bad[r.row] == nil {
+			yield(r.row, r.column, r.text)
+		}
+	}
+}
+
+// exact makes room for numbers of some rows.
+func (v *Values) exact(rows int) {
+	v.ID, v.Exact = grownTo(v.ID, rows), grownTo(v.Exact, rows)
+}
+
+// grownTo has so many elements, of which those that were there stay.
+func grownTo[T any](s []T, n int) []T { return slices.Grow(s, max(0, n-len(s)))[:n] }
+
 // ones makes room for a value of each of some rows, all 1.
 func (v *Values) ones(rows int) {
-	v.ID, v.Value = slices.Grow(v.ID, rows)[:rows], slices.Grow(v.Value, rows)[:rows]
+	v.ID, v.Value = grownTo(v.ID, rows), grownTo(v.Value, rows)
 	for k := range v.Value {
 		v.Value[k] = 1
 	}
@@ -319,16 +424,20 @@ func (e *Encoder) times(i int, cells Cells) {
 func (e *Encoder) time(fields []field, first int, t time.Time, ok bool) {
 	for f := range fields {
 		v := &e.Fields[first+f]
-		id, x := int64(0), float32(1)
 		switch p := fields[f].part; {
 		case p.values == 0 && ok:
-			id, x = isThere, float32(days(t))
+			x := days(t)
+			if e.plan.float32 {
+				x = float64(float32(x))
+			}
+			v.ID, v.Exact = append(v.ID, isThere), append(v.Exact, x)
 		case p.values == 0:
-			id = isMissing
+			v.ID, v.Exact = append(v.ID, isMissing), append(v.Exact, 1)
 		case ok:
-			id = int64(1 + p.of(t))
+			v.ID, v.Value = append(v.ID, int64(1+p.of(t))), append(v.Value, 1)
+		default:
+			v.ID, v.Value = append(v.ID, 0), append(v.Value, 1)
 		}
-		v.ID, v.Value = append(v.ID, id), append(v.Value, x)
 	}
 }
 

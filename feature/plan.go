@@ -28,6 +28,7 @@ type Plan struct {
 
 	positive string // label, in an open plan; "": not said
 	doubts   []string
+	float32  bool // numbers are rounded to it as they are read
 	surveyed bool // parts of it keep what a Survey needs to know
 }
 
@@ -200,10 +201,10 @@ func (p *Plan) Doubts() []string { return p.doubts }
 // isNumber reports whether a text is a number, also one that is not finite or beyond the largest: that is an error of its row, and makes a
 // column none of texts.
 func isNumber(text string) bool {
-	if _, n := number.ParseFloat32([]byte(text)); n > 0 {
+	if _, n := number.ParseFloat64([]byte(text)); n > 0 {
 		return n == len(text)
 	}
-	_, err := strconv.ParseFloat(text, 32)
+	_, err := strconv.ParseFloat(text, 64)
 	return errors.Is(err, strconv.ErrRange)
 }
 
@@ -232,7 +233,7 @@ func (t *Transform) Bind(header []string) (*Plan, error) {
 	if err := checkHeader(header); err != nil {
 		return nil, err
 	}
-	p := &Plan{columns: t.Columns, fields: t.fields, first: t.first, known: t.known}
+	p := &Plan{columns: t.Columns, fields: t.fields, first: t.first, known: t.known, float32: t.Float32}
 	p.miss(t.Missing)
 	return p, p.bind(header)
 }

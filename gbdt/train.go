@@ -196,6 +196,9 @@ func (t *trainer) begin() (err error) {
 			t.scores[k][i] = t.out.Start[k]
 		}
 	}
+	if t.most = math.MaxFloat64; t.out.Numbers == tree.Float32 {
+		t.most = math.MaxFloat32
+	}
 	t.orders = len(c.orderedColumns(b.Layout)) > 0
 	t.own, t.finders = make([]histogram, c.Cores), make([]finder, c.Cores)
 	for i := range t.finders {

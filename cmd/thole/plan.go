@@ -19,6 +19,7 @@ import (
 	"thole.example/optim"
 	"thole.example/ssp"
 	"thole.example/train"
+	"thole.example/tree"
 )
 
 // plan is a job with everything read and chosen: what all of its tasks share.
@@ -97,6 +98,7 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 	if p.loaded.classes != nil {
 		o.Classes = p.loaded.classes
 	}
+	o.Exact = p.forest != nil && (p.before == nil || p.before.trees == nil || p.before.trees.Numbers != tree.Float32)
 	var hints []string
 	if o.Table, err = p.columnsOf(ctx, e); err != nil {
 		return o, err
