@@ -31,9 +31,10 @@ type chunk struct {
 	unseen    unseen
 	bad       []badLine // that were left out
 
-	first  bool          // of the input
-	lo, hi int64         // rows of a CellTable
-	part   *feature.Part // rows of a table whose levels have no ids yet
+	rounded []roundedCell // the first whole number of each column that is no float64
+	first   bool          // of the input
+	lo, hi  int64         // rows of a CellTable
+	part    *feature.Part // rows of a table whose levels have no ids yet
 }
 
 func (c *chunk) reset() {
@@ -42,7 +43,7 @@ func (c *chunk) reset() {
 	c.width, c.widthLine, c.queryLine = -1, 0, 0
 	c.kinds.reset()
 	c.unseen.reset()
-	c.bad, c.part, c.first = c.bad[:0], nil, false
+	c.bad, c.part, c.first, c.rounded = c.bad[:0], nil, false, c.rounded[:0]
 }
 
 // parser is what one goroutine parses chunks with.

@@ -3,8 +3,6 @@ package data
 import (
 	"fmt"
 	"iter"
-	"math"
-	"math/bits"
 	"runtime"
 	"slices"
 
@@ -349,73 +347,6 @@ func (s *Set) decode(to *rows, n int, words []uint32) int {
 	return n + more
 }
 
-// rowExact marks a row that has values that are no float32.
-const rowExact = 1 << 31
-
-// exactFrom makes the values of a row, n from a place on, of which some are lower halves, what they are. words are those of the row.
-func (r *rows) exactFrom(from, n int, words []uint32) {
-	end := len(words) - (n+31)/32
-	bitmap, upper := words[end:], 0
-	for _, w := range bitmap {
-		upper += bits.OnesCount32(w)
-	}
-	halves := words[end-upper : end]
-	r.widenTo(from)
-	for k := from; k < from+n; k++ {
-		v := float64(r.val[k])
-		if i := k - from; bitmap[i>>5]>>(i&31)&1 != 0 {
-			v = math.Float64frombits(uint64(halves[0])<<32 | uint64(math.Float32bits(r.val[k])))
-			r.val[k], halves = float32(v), halves[1:]
-		}
-		r.exact = append(r.exact, v)
-	}
-}
-
-// halves are the values of a row of which some are no float32: the lower halves of those, and what follows the rest.
-type halves struct {
-	val  []float32
-	last []uint32
-}
-
-// of splits the values of a row; last is empty where all are float32.
-func (h *halves) of(val []float32, exact []float64) (lower []float32, last []uint32) {
-	h.val, h.last = append(h.val[:0], val...), h.last[:0]
-	for k, v := range exact {
-		if b := math.Float64bits(v); float64(val[k]) != v && v == v {
-			h.val[k], h.last = math.Float32frombits(uint32(b)), append(h.last, uint32(b>>32))
-		}
-	}
-	if len(h.last) == 0 {
-		return val, nil
-	}
-	bitmap := len(h.last)
-	h.last = append(h.last, make([]uint32, (len(val)+31)/32)...)
-	for k, v := range exact {
-		if float64(val[k]) != v && v == v {
-			h.last[bitmap+(k>>5)] |= 1 << (k & 31)
-		}
-	}
-	return h.val, h.last
-}
-
-// one is the bits of the value that needs no word.
-const one = 0x3f800000
-
-func decodeWide(idx []int64, val []float32, field []int32, words, rest []uint32, fielded bool) {
-	i := 0
-	for k := range idx {
-		low, high := words[2*k], words[2*k+1]
-		if fielded {
-			if field != nil {
-				field[k] = int32(rest[i])
-			}
-			i++
-		}
-		idx[k], val[k] = int64(low)|int64(high&^kernel.WordValue)<<32, kernel.WordOf(high, rest[i])
-		i += int(high >> 31)
-	}
-}
-
 // add appends rows. Fields are either known of all rows or of none.
 func (s *Set) add(r *rows) error {
 	s.fielded = s.fielded || len(r.field) > 0
@@ -529,48 +460,4 @@ func (s *Set) widen() error {
 	s.dim = old.dim
 	old.memory.free()
 	return nil
-}
-
-func encodeNarrow(words []uint32, idx []int64, val []float32, field []int32) int {
-	words[0] = uint32(len(idx))
-	at, n := int32(-1), 1+len(idx)
-	for k, col := range idx {
-		word := uint32(col)
-		if field != nil {
-			if step := uint32(field[k] - at); step < kernel.OtherField {
-				word |= step << kernel.WordField
-			} else {
-				word |= kernel.OtherField << kernel.WordField
-				words[n] = uint32(field[k])
-				n++
-			}
-			at = field[k]
-		}
-		if bits := math.Float32bits(val[k]); bits != one {
-			word |= kernel.WordValue
-			words[n] = bits
-			n++
-		}
-		words[1+k] = word
-	}
-	return n
-}
-
-func encodeWide(words []uint32, idx []int64, val []float32, field []int32) int {
-	words[0] = uint32(len(idx))
-	n := 1 + 2*len(idx)
-	for k, col := range idx {
-		high := uint32(col >> 32)
-		if field != nil {
-			words[n] = uint32(field[k])
-			n++
-		}
-		if bits := math.Float32bits(val[k]); bits != one {
-			high |= kernel.WordValue
-			words[n] = bits
-			n++
-		}
-		words[1+2*k], words[2+2*k] = uint32(col), high
-	}
-	return n
 }

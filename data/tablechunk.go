@@ -128,6 +128,11 @@ func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64) {
 			c.group = append(c.group, enc.Group[k])
 		}
 	}
+	for row, cell := range enc.Rounded {
+		if !slices.ContainsFunc(c.rounded, func(r roundedCell) bool { return r.Column == cell.Column }) {
+			c.rounded = append(c.rounded, roundedCell{line[row], cell})
+		}
+	}
 	cols, rows := enc.Unseen(c.unseen.cols)
 	c.unseen.cols, c.unseen.examples = cols, c.unseen.examples+rows
 	if open {
@@ -142,6 +147,12 @@ func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64) {
 		columns = nil
 	}
 	c.features(enc.Fields, enc.Bad[:len(line)], columns, &c.unseen)
+}
+
+// roundedCell is a cell with a whole number that is no float64.
+type roundedCell struct {
+	line int64 // counted in the chunk
+	feature.Cell
 }
 
 // features appends the features of a block of rows, but for those with an error: the values of each field by row. columns, if not nil, are

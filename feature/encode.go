@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 	"time"
 
@@ -185,121 +184,6 @@ func (e *Encoder) column(i int, cells Cells) error {
 func (e *Encoder) finish(f int) {
 	if e.plan.open == nil {
 		e.plan.fields[f].finish(&e.plan.columns[e.plan.fields[f].column], nil, &e.Fields[f], e.Exact)
-	}
-}
-
-// Codes of numbers.
-const (
-	isThere, isMissing = 0, 1
-)
-
-func (e *Encoder) numbers(c *Column, f int, cells Cells) {
-	v := &e.Fields[f]
-	v.exact(e.rows)
-	id, exact, lo, hi := v.ID, v.Exact, cells.Lo, cells.Hi
-	for k := range id {
-		text := cells.Text[lo[k]:hi[k]]
-		x, n := number.ParseFloat64(text)
-		if n == len(text) && n > 0 && x-x == 0 && (math.Abs(x) < largeNumber || len(text) < largeDigits && e.fits(c, x)) && !e.plan.float32 {
-			id[k], exact[k] = isThere, x
-			continue
-		}
-		id[k], exact[k] = isThere, e.number(k, c, text)
-		if exact[k] != exact[k] {
-			id[k], exact[k] = isMissing, 1
-		}
-	}
-	e.finish(f)
-}
-
-// Numbers below largeNumber fit every calculation, and whole ones of fewer digits than largeDigits are exact.
-const (
-	largeNumber = 1 << 53
-	largeDigits = 16
-)
-
-// number is the number of a cell; NaN: it is missing, or the row is of no use.
-func (e *Encoder) number(k int, c *Column, text []byte) float64 {
-	x, n := number.ParseFloat64(text)
-	if e.plan.float32 {
-		var single float32
-		single, n = number.ParseFloat32(text)
-		x = float64(single)
-	}
-	missing := e.plan.missing[string(text)]
-	switch truth, ok := truthOf(text); {
-	case n == len(text) && n > 0 && x-x == 0 && e.fits(c, x):
-		e.checkWhole(k, c, text, x)
-		return x
-	case missing:
-	case n == len(text) && n > 0 && math.IsInf(x, 0) && e.Exact:
-		return x
-	case ok:
-		return truth
-	case n == len(text) && n > 0 && x-x == 0:
-		e.bad(k, "column %q: %s is beyond the largest float32 (3.4e38), in which the model calculates; want smaller numbers, or their "+
-			"logarithm (--log %s)", c.Name, quote(text), c.Name)
-	case isNumber(string(text)):
-		e.bad(k, "column %q: %s, want a finite number (or list it among the texts of missing values)", c.Name, quote(text))
-	default:
-		e.bad(k, "column %q: %s, want a number (or name the column categorical, or list the text among those of missing values)",
-			c.Name, quote(text))
-	}
-	return math.NaN()
-}
-
-// fits reports whether what is learned from of a number is a float32, where that is known.
-func (e *Encoder) fits(c *Column, x float64) bool {
-	switch {
-	case e.Exact || math.Abs(x) <= math.MaxFloat32:
-		return true
-	case c.Kind == Buckets:
-		return true
-	case c.Scale == None && (c.Log == nil || !*c.Log):
-		return false
-	case e.plan.open != nil: // scaled by what all of them are
-		return true
-	}
-	return math.Abs(c.scaled(x, c.Log != nil && *c.Log, 1/c.Deviation)) <= math.MaxFloat32
-}
-
-// truthOf is the number that a truth value is where numbers are wanted.
-func truthOf(text []byte) (x float64, ok bool) {
-	switch string(text) {
-	case "true", "True", "TRUE":
-		return 1, true
-	case "false", "False", "FALSE":
-		return 0, true
-	}
-	return 0, false
-}
-
-// checkWhole notes a whole number that is no float64: others may be rounded to the same.
-func (e *Encoder) checkWhole(k int, c *Column, text []byte, x float64) {
-	if math.Abs(x) < largeNumber || e.plan.float32 || bytes.ContainsAny(text, ".eE") {
-		return
-	}
-	whole, ok := new(big.Int).SetString(string(bytes.TrimPrefix(text, []byte("+"))), 10)
-	if !ok {
-		return
-	}
-	if exact, _ := new(big.Float).SetFloat64(x).Int(nil); exact.Cmp(whole) != 0 {
-		e.rounded = append(e.rounded, rounding{k, c.Name, string(text)})
-	}
-}
-
-// rounding is a cell with a whole number that is no float64.
-type rounding struct {
-	row          int
-	column, text string
-}
-
-// Rounded gives the rows of the block, in order, columns and texts of whole numbers that are no float64, and were rounded to one.
-func (e *Encoder) Rounded(yield func(row int, column, text string)) {
-	for _, r := range e.rounded {
-		if e.Bad[r.row] == nil {
-			yield(r.row, r.column, r.text)
-		}
 	}
 }
 

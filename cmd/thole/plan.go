@@ -98,7 +98,14 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 	if p.loaded.classes != nil {
 		o.Classes = p.loaded.classes
 	}
-	o.Exact = p.forest != nil && (p.before == nil || p.before.trees == nil || p.before.trees.Numbers != tree.Float32)
+	if p.forest != nil {
+		if p.before != nil {
+			p.forest.Numbers = p.before.trees.Numbers
+		} else if p.to == "xgboost" { // which compares float32
+			p.forest.Numbers = tree.Float32
+		}
+		o.Exact = p.forest.Numbers != tree.Float32
+	}
 	var hints []string
 	if o.Table, err = p.columnsOf(ctx, e); err != nil {
 		return o, err

@@ -165,6 +165,9 @@ func fit(e *tree.Ensemble, o *format.Options) (*tree.Ensemble, error) {
 	}
 	had, trees := make([]bool, e.Classes), make([]tree.Tree, len(e.Trees))
 	words, kept, rounded := 0, 0, false
+	if e.Numbers != tree.Float32 {
+		o.Drop(format.Files, "", "that values are compared as float64: XGBoost rounds them to float32")
+	}
 	if n := e.Rounded(); n > 0 {
 		if err := o.Lose(format.Files, "", "%s: XGBoost compares values as float32, which puts numbers of few digits on the other side",
 			number.Of(n, "threshold")); err != nil {
