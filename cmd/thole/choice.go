@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -160,7 +159,7 @@ func (p *plan) checkTarget(ctx context.Context) error {
 	if name == "" {
 		name = "model"
 	}
-	w, err := format.Create(ctx, codec, &blob.Mem{}, filepath.Base(name), m.Metas(), o)
+	w, err := format.Create(ctx, codec, &blob.Mem{}, blob.Base(name), m.Metas(), o)
 	if err != nil {
 		return usageError{format.Wrap(p.to, name, err)}
 	}

@@ -7,13 +7,13 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"thole.example/blob"
 	"thole.example/search"
 	"thole.example/train"
 )
@@ -258,7 +258,7 @@ func (s *searching) printDrawn() error {
 
 // tableFormat is how a table is written to the path: csv or jsonl; "": that is not known.
 func tableFormat(path string) string {
-	switch strings.ToLower(filepath.Ext(path)) {
+	switch strings.ToLower(blob.Ext(path)) {
 	case ".csv":
 		return "csv"
 	case ".jsonl", ".ndjson":

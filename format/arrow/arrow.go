@@ -38,7 +38,6 @@ package arrow
 import (
 	"context"
 	"fmt"
-	"path"
 	"strings"
 
 	"thole.example/blob"
@@ -146,7 +145,7 @@ func (c codec) Open(ctx context.Context, b blob.Bucket, file string, o format.Op
 			s.widen()
 		}
 		r.some = s.numbers()
-		r.m, r.fits, err = s.meta(strings.TrimSuffix(path.Base(file), path.Ext(file)))
+		r.m, r.fits, err = s.meta(blob.Stem(file))
 	}
 	if err != nil {
 		obj.Close()
