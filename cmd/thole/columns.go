@@ -176,7 +176,7 @@ func (p *plan) columnsOf(ctx context.Context, e *env) (*data.Table, error) {
 		}
 	}
 	if p.holdout > 0 {
-		t.Held = p.heldOut
+		t.Held = p.heldRows
 	}
 	return t, nil
 }
