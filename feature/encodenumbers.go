@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"math/big"
+	"slices"
 
 	"thole.example/internal/number"
 )
@@ -20,7 +21,7 @@ func (e *Encoder) numbers(c *Column, f int, cells Cells) {
 	for k := range id {
 		text := cells.Text[lo[k]:hi[k]]
 		x, n := number.ParseFloat64(text)
-		if n == len(text) && n > 0 && x-x == 0 && (math.Abs(x) < largeNumber || len(text) < largeDigits && e.fits(c, x)) && !e.plan.float32 {
+		if n == len(text) && n > 0 && x-x == 0 && (math.Abs(x) < largeNumber || len(text) < largeDigits && e.fits(c, x)) && !e.plan.float32 && (len(e.plan.absent) == 0 || !slices.Contains(e.plan.absent, x)) {
 			id[k], exact[k] = isThere, x
 			continue
 		}
@@ -41,21 +42,25 @@ const (
 // number is the number of a cell; NaN: it is missing, or the row is of no use.
 func (e *Encoder) number(k int, c *Column, text []byte) float64 {
 	x, n := number.ParseFloat64(text)
+	if n == len(text) && n > 0 && slices.Contains(e.plan.absent, x) || e.plan.missing[string(text)] {
+		return math.NaN()
+	}
 	if e.plan.float32 {
 		var single float32
 		single, n = number.ParseFloat32(text)
 		x = float64(single)
 	}
-	missing := e.plan.missing[string(text)]
-	switch truth, ok := truthOf(text); {
+	if trim := trimmed(text); len(trim) < len(text) {
+		return e.number(k, c, trim)
+	}
+	switch v, ok := truth(text); {
 	case n == len(text) && n > 0 && x-x == 0 && e.fits(c, x):
 		e.checkWhole(k, c, text, x)
 		return x
-	case missing:
 	case n == len(text) && n > 0 && math.IsInf(x, 0) && e.Exact:
 		return x
 	case ok:
-		return truth
+		return float64(v)
 	case n == len(text) && n > 0 && x-x == 0:
 		e.bad(k, "column %q: %s is beyond the largest float32 (3.4e38), in which the model calculates; want smaller numbers, or their "+
 			"logarithm (--log %s)", c.Name, quote(text), c.Name)
@@ -81,17 +86,6 @@ func (e *Encoder) fits(c *Column, x float64) bool {
 		return true
 	}
 	return math.Abs(c.scaled(x, c.Log != nil && *c.Log, 1/c.Deviation)) <= math.MaxFloat32
-}
-
-// truthOf is the number that a truth value is where numbers are wanted.
-func truthOf(text []byte) (x float64, ok bool) {
-	switch string(text) {
-	case "true", "True", "TRUE":
-		return 1, true
-	case "false", "False", "FALSE":
-		return 0, true
-	}
-	return 0, false
 }
 
 // checkWhole notes a whole number that is no float64: others may be rounded to the same.
