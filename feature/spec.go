@@ -126,6 +126,8 @@ type Column struct {
 	Format   string   `json:"format,omitempty"`
 	Timezone string   `json:"timezone,omitempty"` // date: in which instants are taken; "": as they are written
 	Parts    []string `json:"parts,omitempty"`    // date
+	// Compare is which cells are the same category: of categorical, multi and hash.
+	Compare Comparison `json:"compare,omitempty"`
 
 	Mean      float64   `json:"mean,omitempty"`
 	Deviation float64   `json:"deviation,omitempty"` // 0 where all are equal
@@ -338,6 +340,8 @@ func (c *Column) check() error {
 		return wrong("hashed to %d features, want 1 to %d", c.Size, int64(SizeLimit))
 	case c.Timezone != "" && c.Kind != Date:
 		return wrong("time zone %q of a column that is %s, want it of dates", c.Timezone, c.Kind)
+	case !slices.Contains([]Comparison{AsFound, AsTexts, AsNumbers, AsBooleans}, c.Compare):
+		return wrong("categories compared as %q, want %s, %s or %s", c.Compare, AsTexts, AsNumbers, AsBooleans)
 	case len(c.Separator) > 1:
 		return wrong("separator %q between levels, want one character", c.Separator)
 	}
