@@ -48,7 +48,8 @@ type Encoder struct {
 	touch   uint64
 	unseen  []Unseen
 	rounded []rounding
-	when    [][]moment // by column of times, where the plan is for a survey
+	when    [][]moment   // by column of times, where the plan is for a survey
+	seen    []*zonesSeen // by column of times, where the plan finds out their zones
 }
 
 // moment is a time, if ok.
@@ -71,6 +72,12 @@ func (p *Plan) Encoder() *Encoder {
 	for i := range p.columns {
 		if p.open != nil && p.open[i] != nil {
 			e.local[i] = newLevels(0)
+		}
+	}
+	e.seen = make([]*zonesSeen, len(p.columns))
+	for i := range p.zones {
+		if p.zones[i] != nil {
+			e.seen[i] = &zonesSeen{of: p.zones[i]}
 		}
 	}
 	if p.surveyed {
@@ -298,9 +305,10 @@ func (e *Encoder) times(i int, cells Cells) {
 	}
 	for k := range e.rows {
 		text := trimmed(cells.Text[cells.Lo[k]:cells.Hi[k]])
-		t, ok := readTime(c.Format, text)
+		t, ok := e.plan.clocks[i].read(text, e.seen[i])
 		if !ok && !e.plan.missing[string(text)] {
-			e.bad(k, "column %q: %s, want a time such as %s", c.Name, quote(text), exampleOf(c.Format))
+			e.bad(k, "column %q: %s, want a time such as %s (--date-format %s=FORMAT names another format)", c.Name, quote(text),
+				e.plan.clocks[i].example(), c.Name)
 		}
 		if e.when != nil {
 			e.when[i] = append(e.when[i], moment{t, ok})

@@ -21,7 +21,8 @@ func (e *Encoder) numbers(c *Column, f int, cells Cells) {
 	for k := range id {
 		text := cells.Text[lo[k]:hi[k]]
 		x, n := number.ParseFloat64(text)
-		if n == len(text) && n > 0 && x-x == 0 && (math.Abs(x) < largeNumber || len(text) < largeDigits && e.fits(c, x)) && !e.plan.float32 && (len(e.plan.absent) == 0 || !slices.Contains(e.plan.absent, x)) {
+		plain := n == len(text) && n > 0 && x-x == 0 && math.Abs(x) < largeNumber
+		if plain && !e.plan.float32 && (len(e.plan.absent) == 0 || !slices.Contains(e.plan.absent, x)) {
 			id[k], exact[k] = isThere, x
 			continue
 		}
@@ -33,11 +34,8 @@ func (e *Encoder) numbers(c *Column, f int, cells Cells) {
 	e.finish(f)
 }
 
-// Numbers below largeNumber fit every calculation, and whole ones of fewer digits than largeDigits are exact.
-const (
-	largeNumber = 1 << 53
-	largeDigits = 16
-)
+// largeNumber is the number below which whole numbers are exact, and all fit every calculation.
+const largeNumber = 1 << 53
 
 // number is the number of a cell; NaN: it is missing, or the row is of no use.
 func (e *Encoder) number(k int, c *Column, text []byte) float64 {
@@ -49,6 +47,9 @@ func (e *Encoder) number(k int, c *Column, text []byte) float64 {
 		var single float32
 		single, n = number.ParseFloat32(text)
 		x = float64(single)
+	}
+	if c.Format == DurationFormat && n != len(text) {
+		x, n = durationOf(text)
 	}
 	if trim := trimmed(text); len(trim) < len(text) {
 		return e.number(k, c, trim)
