@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strings"
 
 	"thole.example/blob"
@@ -24,7 +23,7 @@ func (p *plan) checkHolds(ctx context.Context, ms []matrix.Meta, files map[strin
 	if err != nil {
 		return err
 	}
-	o, name := format.Options{Files: files, Set: p.set, Lossy: p.lossy}, filepath.Base(cmp.Or(p.model, "model"))
+	o, name := format.Options{Files: files, Set: p.set, Lossy: p.lossy}, blob.Base(cmp.Or(p.model, "model"))
 	if err = canHold(ctx, codec, name, ms, o); err == nil {
 		return nil
 	}

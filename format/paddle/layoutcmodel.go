@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 
 	"thole.example/blob"
 	"thole.example/format"
@@ -31,7 +30,7 @@ func sniffModel(ctx context.Context, b blob.Bucket, dir string) (string, error) 
 func modelDialect(m *program.Model, l *listing) string {
 	how := "a file for each variable"
 	if m.Params != "" {
-		how = "combined in " + path.Base(m.Params)
+		how = "combined in " + blob.Base(m.Params)
 	}
 	return fmt.Sprintf("model folder: %s, %s; %s, %s", m.Program.Form, m.Program.VersionText(), streamsDialect(l), how)
 }
@@ -56,7 +55,7 @@ func OpenParams(ctx context.Context, b blob.Bucket, m *program.Model) (format.Re
 		return nil, format.Wrap(name, m.Path, err)
 	}
 	r := modelReader{listReader: &listReader{l: l, path: m.Path}}
-	if r.packed, err = readPacked(ctx, b, path.Dir(m.Path), m); err != nil {
+	if r.packed, err = readPacked(ctx, b, blob.Parent(m.Path), m); err != nil {
 		return nil, err
 	}
 	if r.packed != nil {
@@ -160,28 +159,28 @@ func (r modelReader) beside(ctx context.Context, b blob.Bucket, dir string, m *p
 		return err
 	}
 	if !m.Program.Declares() { // which says no more than the matrices
-		r.files[path.Base(m.Path)] = m.Data
+		r.files[blob.Base(m.Path)] = m.Data
 	}
 	held := map[string]bool{m.Path: true, m.Params: true}
 	for _, file := range m.Of {
 		held[file] = true
 	}
 	for _, i := range infos {
-		if r.packed != nil && path.Base(i.Name) == pack.Name {
+		if r.packed != nil && blob.Base(i.Name) == pack.Name {
 			continue // it is of these files, and of no copy in another form
 		}
-		if held[i.Name] || path.Dir(i.Name) != dir {
+		if held[i.Name] || !blob.Within(dir, i.Name) {
 			continue
 		}
-		if why := format.TooLong(path.Base(i.Name), i.Size); why != "" {
+		if why := format.TooLong(blob.Base(i.Name), i.Size); why != "" {
 			r.l.note("file %s left out: %s", i.Name, why)
 			continue
 		}
-		data, err := blob.ReadAll(ctx, b, i.Name, format.FileLimit(path.Base(i.Name)))
+		data, err := blob.ReadAll(ctx, b, i.Name, format.FileLimit(blob.Base(i.Name)))
 		if err != nil {
 			return err
 		}
-		r.files[path.Base(i.Name)] = data
+		r.files[blob.Base(i.Name)] = data
 	}
 	return nil
 }
