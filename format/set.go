@@ -54,6 +54,16 @@ func (i Info) AllEndings() []Ending {
 
 // Detect finds the codec of a path and the dialect it holds. The error says what was found instead.
 func (s Set) Detect(ctx context.Context, b blob.Bucket, name string) (c Codec, dialect string, err error) {
+	err = pinned(ctx, b, name, func(v *blob.View) (err error) {
+		if c, dialect, err = s.detect(ctx, v, name); err == nil {
+			err = v.Close()
+		}
+		return err
+	})
+	return c, dialect, err
+}
+
+func (s Set) detect(ctx context.Context, b blob.Bucket, name string) (c Codec, dialect string, err error) {
 	infos, err := b.List(ctx, name)
 	if err != nil {
 		return nil, "", err
@@ -193,11 +203,19 @@ func found(ctx context.Context, b blob.Bucket, name string, infos []blob.Info) s
 
 // Open detects the format of a path, or takes the named one, and opens it.
 func (s Set) Open(ctx context.Context, b blob.Bucket, name, codec string, o Options) (Reader, Codec, error) {
-	c, err := s.pick(ctx, b, name, codec)
-	if err != nil {
-		return nil, nil, err
-	}
-	r, err := Open(ctx, c, b, name, o)
+	var c Codec
+	var r Reader
+	err := pinned(ctx, b, name, func(v *blob.View) (err error) {
+		if codec != "" {
+			c, err = s.Lookup(codec)
+		} else {
+			c, _, err = s.detect(ctx, v, name)
+		}
+		if err == nil {
+			r, err = openIn(ctx, c, v, name, o)
+		}
+		return err
+	})
 	return r, c, err
 }
 

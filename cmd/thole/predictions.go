@@ -62,6 +62,7 @@ func (t *predictionText) add(ctx context.Context, b *data.Batch, r *rated) error
 	if err := t.begin(ctx); err != nil {
 		return err
 	}
+	t.zero = b.Zero
 	for i, y := range b.Label {
 		if b.Row != nil {
 			t.rows = b.Row[i]
@@ -174,7 +175,7 @@ func newPredictionTable(e *env, h *head, r *results) (*predictionTable, error) {
 }
 
 func (t *predictionTable) add(_ context.Context, b *data.Batch, r *rated) error {
-	t.vals = t.vals[:0]
+	t.vals, t.zero = t.vals[:0], b.Zero
 	for i, y := range b.Label {
 		if place := t.rows + int64(i); b.Row != nil && b.Row[i] != t.number(place) {
 			t.gaps = append(t.gaps, gap{place, b.Row[i] - place})

@@ -156,6 +156,7 @@ type head struct {
 	more  []string // names of further ones
 
 	said []float64 // scratch
+	zero bool      // labels of negative examples are 0 in the data
 }
 
 // of are names with that of each class behind them; the name alone if there is one score.
@@ -240,6 +241,8 @@ func (h *head) label(y float32) float32 {
 		return h.classes[int(y)]
 	case y > 0:
 		return h.classes[1]
+	case h.zero:
+		return 0
 	}
 	return h.classes[0]
 }
