@@ -74,7 +74,8 @@ func (k *clicking) run(ctx context.Context, e *env) error {
 		return usageError{err}
 	}
 	if k.format == "" {
-		if err := wantEnding(data.Unpacked(k.out), ", or a format named with --format", append([]string{".csv", ".tsv"}, lineEndings...)...); err != nil {
+		known := append([]string{".csv", ".tsv"}, lineEndings...)
+		if err := wantEnding(data.Unpacked(k.out), ", or a format named with --format", known...); err != nil {
 			return err
 		}
 	}
