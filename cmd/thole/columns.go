@@ -246,6 +246,14 @@ func shortList(names []string) string {
 	return strings.Join(names, ", ")
 }
 
+// sayUnseen says what n examples have that training has not seen.
+func sayUnseen(say func(format string, args ...any), paths string, u data.Unseen, n int) {
+	say("%s: %s", paths, u.Text(n))
+	for _, text := range u.Warnings(n) {
+		say("%s: %s", paths, text)
+	}
+}
+
 // saySkipped says which lines were left out.
 func saySkipped(say func(format string, args ...any), s data.Skipped) {
 	if s.Lines > 0 {
