@@ -190,9 +190,11 @@ func (p *plan) settle(ctx context.Context, e *env, o data.Options) error {
 		fmt.Fprintf(e.err, "%s has %d columns: %d more are added, with the values that new ones begin with\n", j.load, p.loaded.dim,
 			p.conf.Dim-p.loaded.dim)
 	}
+	least := p.recipe.Defaults.Hyper["l2"]
 	if err := p.suit(); err != nil {
 		return err
 	}
+	p.sayPenalty(e, least)
 	if offset := p.offset(); offset != 0 { // the training begins where it would with all examples
 		p.recipe = p.recipe.From(-offset)
 	}
@@ -244,12 +246,21 @@ func (p *plan) suit() error {
 	if p.widens() {
 		p.recipe.Defaults = *p.recipe.Wide // p.recipe is a copy
 	}
+	p.recipe = p.recipe.ForRows(p.train.Len())
 	j, asked := p.job, p.asked
 	j.rule, j.rate, j.schedule, j.per, j.batch, j.epochs = asked.rule, asked.rate, asked.schedule, asked.per, asked.batch, asked.epochs
 	dim, classes := p.conf.Dim, p.conf.Classes
 	err := p.chooseRule()
 	p.conf.Dim, p.conf.Classes = dim, classes
 	return err
+}
+
+// sayPenalty says that the penalty follows the number of examples, where it is not the recipe's, least.
+func (p *plan) sayPenalty(e *env, least float64) {
+	l2 := p.recipe.For(nil, p.job.rule).Hyper["l2"]
+	if _, given := p.conf.Hyper["l2"]; !given && l2 > least {
+		fmt.Fprintf(e.err, "l2: %.3g, 1/%d training examples (--l2 sets another)\n", l2, p.train.Len())
+	}
 }
 
 // rareBelow is how many examples a feature wants for a weight without penalty, by the rule of ten that statisticians have for
