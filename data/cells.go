@@ -13,6 +13,8 @@ import (
 type CellTable interface {
 	// Header are the names of its columns.
 	Header() []string
+	// Zones are the time zones of columns of instants, by the name of the column.
+	Zones() map[string]string
 	// Rows is how many there are.
 	Rows() int64
 	// Blocks gives the cells of the columns of the rows lo to hi as texts, at most feature.BlockRows of them at a time: those of each

@@ -2,6 +2,7 @@ package data
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -50,6 +51,7 @@ type sheet struct {
 	header bool      // the first line is no row
 	cells  CellTable // whose rows they are; nil: lines are
 	begin  int       // bytes up to the end of that line
+	doubts []string  // what should be known of how the columns are read
 }
 
 // headLen is how much of an input is looked at to find out what its columns are.
@@ -100,6 +102,17 @@ func (s *settings) sheetOf(head []byte, whole bool, plan *feature.Plan) (*sheet,
 	return sh, s.planSheet(sh, header, rows, plan)
 }
 
+// headerIn are the names of the columns of a text that begins with head.
+func (s *settings) headerIn(head []byte) ([]string, error) {
+	head = bytes.TrimPrefix(head, []byte(byteOrderMark))
+	sep := cmp.Or(s.columns().Spec.Sep, s.sep, separatorOf(head))
+	rows, _, err := sampled(head, sep)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return rows[0], checkNames(rows[0])
+}
+
 // planSheet plans the columns of a sheet, of which some rows are known.
 func (s *settings) planSheet(sh *sheet, header []string, rows [][]string, plan *feature.Plan) (err error) {
 	sh.width = len(header)
@@ -108,12 +121,25 @@ func (s *settings) planSheet(sh *sheet, header []string, rows [][]string, plan *
 	case plan != nil:
 		sh.plan, err = plan.Of(header)
 	case t.Transform != nil:
-		sh.plan, err = t.Transform.Bind(header)
+		if sh.plan, err = t.Transform.Bind(header); err == nil {
+			if err = sh.plan.ReadAs(&t.Spec); err == nil {
+				sh.doubts = sh.plan.Differ(rows)
+			}
+		}
 	default:
-		sh.plan, err = t.Spec.Open(header, rows)
+		spec := t.Spec
+		if sh.cells != nil {
+			spec.Zones = sh.cells.Zones()
+		}
+		if sh.plan, err = spec.Open(header, rows); err == nil {
+			sh.doubts = sh.plan.Doubts()
+		}
 	}
 	if err != nil {
 		return err
+	}
+	if sh.cells != nil {
+		sh.plan.Zoned(sh.cells.Zones())
 	}
 	switch {
 	case s.NoLabel || sh.plan.Has(feature.Label):

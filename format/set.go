@@ -33,7 +33,7 @@ func (s Set) ByExt(name string) (Codec, map[string]string, error) {
 	ext := blob.Ext(strings.TrimSuffix(name, "/"))
 	var known []string
 	for _, c := range s {
-		for _, e := range c.Info().endings() {
+		for _, e := range c.Info().AllEndings() {
 			if strings.EqualFold(ext, e.Ext) {
 				return c, maps.Clone(e.Set), nil
 			}
@@ -44,8 +44,8 @@ func (s Set) ByExt(name string) (Codec, map[string]string, error) {
 		name, ErrUnknown, strings.Join(known, " "))
 }
 
-// endings are all endings of the format's files, the usual one first.
-func (i Info) endings() []Ending {
+// AllEndings are all endings of the format's files, the usual one first.
+func (i Info) AllEndings() []Ending {
 	if i.Ext == "" {
 		return i.Endings
 	}
@@ -54,6 +54,16 @@ func (i Info) endings() []Ending {
 
 // Detect finds the codec of a path and the dialect it holds. The error says what was found instead.
 func (s Set) Detect(ctx context.Context, b blob.Bucket, name string) (c Codec, dialect string, err error) {
+	err = pinned(ctx, b, name, func(v *blob.View) (err error) {
+		if c, dialect, err = s.detect(ctx, v, name); err == nil {
+			err = v.Close()
+		}
+		return err
+	})
+	return c, dialect, err
+}
+
+func (s Set) detect(ctx context.Context, b blob.Bucket, name string) (c Codec, dialect string, err error) {
 	infos, err := b.List(ctx, name)
 	if err != nil {
 		return nil, "", err
@@ -193,11 +203,19 @@ func found(ctx context.Context, b blob.Bucket, name string, infos []blob.Info) s
 
 // Open detects the format of a path, or takes the named one, and opens it.
 func (s Set) Open(ctx context.Context, b blob.Bucket, name, codec string, o Options) (Reader, Codec, error) {
-	c, err := s.pick(ctx, b, name, codec)
-	if err != nil {
-		return nil, nil, err
-	}
-	r, err := Open(ctx, c, b, name, o)
+	var c Codec
+	var r Reader
+	err := pinned(ctx, b, name, func(v *blob.View) (err error) {
+		if codec != "" {
+			c, err = s.Lookup(codec)
+		} else {
+			c, _, err = s.detect(ctx, v, name)
+		}
+		if err == nil {
+			r, err = openIn(ctx, c, v, name, o)
+		}
+		return err
+	})
 	return r, c, err
 }
 

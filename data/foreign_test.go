@@ -1,0 +1,27 @@
+package data
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// Files of other kinds are named as what they are, with what makes examples of them.
+func TestForeign(t *testing.T) {
+	for start, want := range map[string]string{
+		"PK\x03\x04....": "zip archive", "\xfd7zXZ\x00...": "xz -dc x.libsvm |", "BZh91AY&SY": "bzip2 -dc x.libsvm |", "7z\xbc\xaf\x27\x1c": "7z x -so",
+		"{\"a\": 1}\n": "JSON", "\x7fELF\x02": "a program", "\xff\xfe1\x00": "iconv -f utf-16 -t utf-8 x.libsvm", "PAR1\x15": "--format parquet",
+		"ARROW1\x00\x00": "--format arrow", "1 1:2\n": "",
+	} {
+		for _, format := range []string{"libsvm", "csv"} {
+			in := Input{Name: "x.libsvm", Stream: strings.NewReader(start)}
+			var err error
+			for _, e := range Read(context.Background(), in, Options{Format: format, Table: &Table{Transform: nil}}) {
+				err = e
+			}
+			if want == "" && format == "libsvm" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%q as %s: %v, want %q", start, format, err, want)
+			}
+		}
+	}
+}
