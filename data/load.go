@@ -79,7 +79,7 @@ func (l *loader) take(_ *settings, c *chunk) error {
 func (l *loader) end(ins []Input) (*Examples, error) {
 	all := &Examples{Set: l.set, Unseen: l.unseen.count(), Skipped: l.join.skipped, Ends: l.ends, Bare: l.bare}
 	if l.plan != nil {
-		all.Unseen.Levels = true
+		all.Unseen.Table = true
 		if all.Transform = l.opt.Table.of(); l.plan.IsOpen() {
 			var err error
 			if all.Transform, err = l.fit(); err != nil {

@@ -44,7 +44,7 @@ func ReadAll(ctx context.Context, ins []Input, opt Options) iter.Seq2[*Batch, er
 		}
 		if err == nil && opt.Left != nil {
 			left := b.unseen.count()
-			left.Levels = r.plan != nil
+			left.Table = r.plan != nil
 			opt.Left(left)
 		}
 		if err == nil && opt.LeftOut != nil {

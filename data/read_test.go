@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -233,7 +234,7 @@ func TestReadAll(t *testing.T) {
 			}
 			at += b.Len()
 		}
-		if at != n || left != want.Unseen {
+		if at != n || !reflect.DeepEqual(left, want.Unseen) {
 			t.Fatalf("%d rows, left out %+v, want %d, %+v", at, left, n, want.Unseen)
 		}
 	})
@@ -253,7 +254,7 @@ func TestUnseenMemory(t *testing.T) {
 	if n := cap(all.cols); n > 1<<18 {
 		t.Errorf("room for %d columns", n)
 	}
-	if got := all.count(); got != (Unseen{Features: 200, Values: 1 << 20, Examples: 1 << 20}) {
+	if got := all.count(); !reflect.DeepEqual(got, Unseen{Features: 200, Values: 1 << 20, Examples: 1 << 20}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -224,7 +224,7 @@ func (s *Set) Keys() []int64 {
 	}
 	var keys unseen
 	for _, row := range s.all() {
-		keys.add(&unseen{cols: row.idx})
+		keys.add(&unseen{hashes: hashes{cols: row.idx}})
 	}
 	keys.compact()
 	return slices.Clip(keys.cols)

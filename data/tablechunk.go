@@ -125,8 +125,7 @@ func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64) {
 			c.group = append(c.group, enc.Group[k])
 		}
 	}
-	cols, rows := enc.Unseen(c.unseen.cols)
-	c.unseen.cols, c.unseen.examples = cols, c.unseen.examples+rows
+	left := c.unseen.block(s.sheet.plan, enc.Unseen())
 	if open {
 		if c.part == nil {
 			c.part = &feature.Part{}
@@ -138,12 +137,12 @@ func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64) {
 	if columns != nil && columns.Keys == nil { // the transformation has all of them
 		columns = nil
 	}
-	c.features(enc.Fields, enc.Bad[:len(line)], columns, &c.unseen)
+	c.features(enc.Fields, enc.Bad[:len(line)], columns, left)
 }
 
 // features appends the features of a block of rows, but for those with an error: the values of each field by row. columns, if not nil, are
-// those that a model has, and left what it does not.
-func (r *rows) features(fields []feature.Values, bad []error, columns *Columns, left *unseen) {
+// those that a model has, and left gathers what it does not have.
+func (r *rows) features(fields []feature.Values, bad []error, columns *Columns, left *unseenRows) {
 	if columns == nil && r.whole(fields, bad) {
 		return
 	}
@@ -171,7 +170,8 @@ func (r *rows) features(fields []feature.Values, bad []error, columns *Columns, 
 			r.meet(from)
 		}
 		if columns != nil {
-			r.keep(columns, from, left)
+			left.hashed(r, columns, from, k)
+			r.keep(columns, from, nil)
 		}
 		r.ptr = append(r.ptr, len(r.idx))
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -238,7 +239,9 @@ func TestUnseenLevels(t *testing.T) {
 	}
 	opt := Options{Format: "csv", Labels: AutoTrans, SkipBad: 1, Table: &Table{Transform: all.Transform}}
 	got, err := loadTable(opt, chunkLen, "c,n,y\nnew,1,0\nnew,1,1\nb,1,1\nother,x,0\na,1,0\n")
-	if err != nil || got.Unseen != (Unseen{Features: 2, Values: 3, Examples: 3, Levels: true}) || got.Skipped.Lines != 1 {
+	want := Unseen{Features: 2, Values: 3, Examples: 3, Table: true,
+		Columns: []UnseenColumn{{Column: "c", Categories: 2, Rows: 3, First: []string{"new", "b"}, known: []string{"a"}}}}
+	if err != nil || !reflect.DeepEqual(got.Unseen, want) || got.Skipped.Lines != 1 {
 		t.Errorf("%+v, %v, %v, want 2 levels in 3 rows and one line left out", got.Unseen, got.Skipped, err)
 	}
 	opt.Strict, opt.SkipBad = true, 9
@@ -254,7 +257,7 @@ func TestUnseenLevels(t *testing.T) {
 // Rows that are held out say nothing of levels and sizes.
 func TestHeldOutRows(t *testing.T) {
 	text := "c,n,y\na,1,0\na,2,1\nb,100,0\nb,200,1\na,3,1\n"
-	held := &Table{Held: func(n int) func(int) bool { return func(i int) bool { return i == 2 || i == 3 } }}
+	held := &Table{Held: func(int, []int64) func(int) bool { return func(i int) bool { return i == 2 || i == 3 } }}
 	all, err := loadTable(Options{Format: "csv", Labels: AutoTrans, Table: held}, 8, text)
 	if err != nil {
 		t.Fatal(err)

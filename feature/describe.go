@@ -99,7 +99,7 @@ func (s *Survey) Describe(levels int) (all []Description) {
 		first := s.plan.first[i]
 		switch span := &s.spans[i]; {
 		case s.levels[i] != nil:
-			d.levels(c, s.levels[i], levels)
+			d.levels(c, s.levels[i].settled(c, s.plan.missing), levels)
 		case c.Kind == Date:
 			if d.Missing = s.rows - span.n; span.n > 0 {
 				d.First, d.Last = timeText(span.first), timeText(span.last)

@@ -38,7 +38,7 @@ type Encoder struct {
 	local  []*levels // of columns with levels in an open plan: what this encoder has met
 	hashes [BlockRows]uint64
 	touch  uint64
-	unseen []level
+	unseen []Unseen
 	when   [][]moment // by column of times, where the plan is for a survey
 }
 
@@ -48,10 +48,12 @@ type moment struct {
 	ok bool
 }
 
-// level is one that has no id.
-type level struct {
-	row  int
-	hash int64
+// Unseen is a category without an id, in a cell of a block.
+type Unseen struct {
+	Row    int
+	Column int    // of the plan
+	Text   []byte // of the cell, or of a part of it; empty: it is missing
+	Hash   int64  // of the category and its column
 }
 
 // Encoder is a new one for tables of the plan.
@@ -91,19 +93,12 @@ func (e *Encoder) Begin(rows int) {
 	}
 }
 
-// Unseen appends hashes of the levels of the block that have no id, in rows that are of use, and answers in how many rows they are.
-func (e *Encoder) Unseen(to []int64) (all []int64, rows int) {
-	var in [BlockRows]bool
-	for _, l := range e.unseen {
-		if e.Bad[l.row] != nil {
-			continue
-		}
-		if to = append(to, l.hash); !in[l.row] {
-			in[l.row] = true
-			rows++
-		}
+// Unseen are the categories of the block that have no id, by column and row, in rows that are of use. They are good until the next block.
+func (e *Encoder) Unseen() []Unseen {
+	if e.Faults > 0 {
+		e.unseen = slices.DeleteFunc(e.unseen, func(u Unseen) bool { return e.Bad[u.Row] != nil })
 	}
-	return to, rows
+	return e.unseen
 }
 
 // Refuse says that a row is of no use, whatever its cells are; nil: it stays as it is.
@@ -143,6 +138,7 @@ func (e *Encoder) Texts(cells func(c int) Cells) error {
 func (e *Encoder) column(i int, cells Cells) error {
 	c := &e.plan.columns[i]
 	first := e.plan.first[i]
+	var room [64]byte
 	switch c.Kind {
 	case Label:
 		return e.label(i, cells)
@@ -150,7 +146,7 @@ func (e *Encoder) column(i int, cells Cells) error {
 		e.weight(c, cells)
 	case Group:
 		for k := range e.rows {
-			e.Group = append(e.Group, int64(Of(cells.Text[cells.Lo[k]:cells.Hi[k]])))
+			e.Group = append(e.Group, int64(Of(AsNumbers.key(room[:0], cells.Text[cells.Lo[k]:cells.Hi[k]]))))
 		}
 	case Numeric, Buckets:
 		e.numbers(c, first, cells)
@@ -162,7 +158,13 @@ func (e *Encoder) column(i int, cells Cells) error {
 		v := &e.Fields[first]
 		v.ones(e.rows)
 		for k := range v.ID {
-			v.ID[k] = Bucket(cells.Text[cells.Lo[k]:cells.Hi[k]], c.Size)
+			text := cells.Text[cells.Lo[k]:cells.Hi[k]]
+			if c.Compare != AsFound { // models of old hash cells as they are
+				if text = c.Compare.key(room[:0], text); e.plan.missing[string(text)] {
+					text = nil
+				}
+			}
+			v.ID[k] = Bucket(text, c.Size)
 		}
 		e.finish(first)
 	case Date:
@@ -186,14 +188,27 @@ const (
 func (e *Encoder) numbers(c *Column, f int, cells Cells) {
 	v := &e.Fields[f]
 	v.ones(e.rows)
-	id, value, lo, hi := v.ID, v.Value, cells.Lo, cells.Hi
+	id, value, lo, hi, absent := v.ID, v.Value, cells.Lo, cells.Hi, e.plan.absent
 	for k := range id {
 		text := cells.Text[lo[k]:hi[k]]
 		x, n := number.ParseFloat32(text)
 		switch {
 		case n == len(text) && n > 0 && x-x == 0:
-			id[k], value[k] = isThere, x
+			if len(absent) == 0 || !slices.Contains(absent, x) {
+				id[k], value[k] = isThere, x
+				continue
+			}
+			id[k] = isMissing
 			continue
+		case len(text) > 0:
+			var ok bool
+			if x, ok = numberIn(text); ok {
+				id[k], value[k] = isThere, x
+				continue
+			}
+			text = trimmed(text)
+		}
+		switch {
 		case e.plan.missing[string(text)]:
 		case isNumber(string(text)):
 			e.bad(k, "column %q: %s, want a finite number (or list it among the texts of missing values)", c.Name, quote(text))
@@ -204,6 +219,16 @@ func (e *Encoder) numbers(c *Column, f int, cells Cells) {
 		id[k] = isMissing
 	}
 	e.finish(f)
+}
+
+// numberIn is the number in a cell that is not one itself: of a boolean 0 or 1, and of one with blanks at its ends.
+func numberIn(text []byte) (x float32, ok bool) {
+	text = trimmed(text)
+	if v, ok := truth(text); ok {
+		return float32(v), true
+	}
+	x, n := number.ParseFloat32(text)
+	return x, n == len(text) && n > 0 && x-x == 0
 }
 
 // ones makes room for a value of each of some rows, all 1.
@@ -249,11 +274,17 @@ func (e *Encoder) table(i int) *levels {
 // unknown is the code of a level that the encoder has not met.
 func (e *Encoder) unknown(i, row int, hash uint64, text []byte) (int32, error) {
 	if e.plan.open == nil {
+		if code := e.plan.known[i].met(text); code >= 0 {
+			return code, nil
+		}
 		if e.Strict {
 			e.bad(row, "column %q: level %s was not in training, or too rare (without --strict it counts as the rare ones)",
 				e.plan.columns[i].Name, quote(text))
 		}
-		e.unseen = append(e.unseen, level{row, int64((hash ^ uint64(i)*0x9e3779b97f4a7c15) >> 1)})
+		if text = trimmed(text); e.plan.missing[string(text)] {
+			text = nil
+		}
+		e.unseen = append(e.unseen, Unseen{row, i, text, int64((hash ^ uint64(i)*0x9e3779b97f4a7c15) >> 1)})
 		return 0, nil
 	}
 	code, err := e.plan.open[i].code(hash, text)
@@ -300,7 +331,7 @@ func (e *Encoder) times(i int, cells Cells) {
 		e.when[i] = e.when[i][:0]
 	}
 	for k := range e.rows {
-		text := cells.Text[cells.Lo[k]:cells.Hi[k]]
+		text := trimmed(cells.Text[cells.Lo[k]:cells.Hi[k]])
 		t, ok := readTime(c.Format, text)
 		if !ok && !e.plan.missing[string(text)] {
 			e.bad(k, "column %q: %s, want a time such as %s", c.Name, quote(text), exampleOf(c.Format))
@@ -354,7 +385,7 @@ var (
 func (e *Encoder) label(i int, cells Cells) error {
 	c := &e.plan.columns[i]
 	for k := range e.rows {
-		text := cells.Text[cells.Lo[k]:cells.Hi[k]]
+		text := trimmed(cells.Text[cells.Lo[k]:cells.Hi[k]])
 		y := float32(0)
 		switch {
 		case c.Texts && len(text) > 0 && e.plan.missing[string(text)]:
@@ -364,6 +395,9 @@ func (e *Encoder) label(i int, cells Cells) error {
 		case c.Texts:
 			h := hashText(text)
 			code := e.table(i).find(h)
+			if code < 0 && e.plan.open == nil {
+				code = e.plan.known[i].met(text)
+			}
 			if code < 0 && e.plan.open == nil {
 				e.bad(k, "column %q: label %s, want one of %s", c.Name, quote(text), shown(c.Levels))
 			} else if code < 0 {
@@ -375,6 +409,9 @@ func (e *Encoder) label(i int, cells Cells) error {
 			y = float32(code)
 		default:
 			x, n := number.ParseFloat32(text)
+			if v, ok := truth(text); ok {
+				x, n = float32(v), len(text)
+			}
 			switch {
 			case len(text) == 0 || e.plan.missing[string(text)]:
 				e.bad(k, "column %q: %w (%s)", c.Name, errNoLabel, noLabelAdvice)
@@ -390,7 +427,7 @@ func (e *Encoder) label(i int, cells Cells) error {
 
 func (e *Encoder) weight(c *Column, cells Cells) {
 	for k := range e.rows {
-		text := cells.Text[cells.Lo[k]:cells.Hi[k]]
+		text := trimmed(cells.Text[cells.Lo[k]:cells.Hi[k]])
 		x, n := number.ParseFloat32(text)
 		if n != len(text) || n == 0 || !(x >= 0) || x > math.MaxFloat32 {
 			e.bad(k, "column %q: weight %s, want a finite number from 0 on", c.Name, quote(text))

@@ -14,9 +14,10 @@ import (
 // Fit finds out what the rows of an open plan say of its columns.
 type Fit struct {
 	plan   *Plan
-	stats  []stat // by field
-	labels []bool // codes of labels that are texts which rows have
-	rows   int    // that were looked at
+	stats  []stat  // by field
+	labels []bool  // codes of labels that are texts which rows have
+	rows   int     // that were looked at
+	texts  settled // the labels, if they are texts
 }
 
 // stat is what is known of a field.
@@ -214,7 +215,8 @@ func (f *Fit) Transform() (t *Transform, ids [][]int32, err error) {
 		c := &t.Columns[one.column]
 		switch {
 		case s.counts != nil:
-			ids[at] = c.choose(f.plan.open[one.column], s.counts)
+			one := settle(f.plan.open[one.column], s.counts, c.Compare, c.Min, f.plan.missing)
+			ids[at] = c.choose(&one)
 		case one.kind == Buckets && one.part == nil:
 			c.Nothing, c.Bounds = s.missing > 0, bounds(s.sample, c.Buckets)
 		case one.kind == Numeric:
@@ -242,18 +244,24 @@ func (f *Fit) label(c *Column, i int) error {
 		}
 		return nil
 	}
-	c.Levels = nil
+	counts := make([]int, len(f.labels))
 	for code, seen := range f.labels {
-		if !seen || code == 0 {
-			continue
+		if seen {
+			counts[code] = 1
 		}
-		c.Levels = append(c.Levels, d.text(int32(code)))
+	}
+	f.texts = settle(d, counts, c.Compare, 1, nil)
+	c.Levels = nil
+	for code, n := range f.texts.counts {
+		if n > 0 && code > 0 {
+			c.Levels = append(c.Levels, f.texts.text(int32(code)))
+		}
 	}
 	slices.Sort(c.Levels)
 	if f.plan.positive == "" {
 		return nil
 	}
-	at := slices.Index(c.Levels, f.plan.positive)
+	at := slices.Index(c.Levels, string(f.texts.as.canonical(nil, []byte(f.plan.positive), f.texts.words)))
 	if at < 0 || len(c.Levels) > 2 {
 		return wrong("positive label %q, and the labels are %s: want one of two", f.plan.positive, shown(c.Levels))
 	}
@@ -270,9 +278,13 @@ func (f *Fit) Labels(t *Transform) []float32 {
 		if c.Kind != Label || d == nil {
 			continue
 		}
-		numbers := make([]float32, d.len())
+		of := make([]float32, f.texts.len())
 		for n, text := range c.Levels {
-			numbers[d.known.find(hashText([]byte(text)))] = float32(n)
+			of[f.texts.known.find(hashText([]byte(text)))] = float32(n)
+		}
+		numbers := make([]float32, d.len())
+		for code := range numbers {
+			numbers[code] = of[f.texts.of(code)]
 		}
 		return numbers
 	}
@@ -280,8 +292,9 @@ func (f *Fit) Labels(t *Transform) []float32 {
 }
 
 // choose gives the levels that are frequent enough ids, the most frequent one first, and answers with those of codes.
-func (c *Column) choose(d *dictionary, counts []int) []int32 {
+func (c *Column) choose(d *settled) []int32 {
 	var codes []int32
+	counts := d.counts
 	for code, n := range counts {
 		if n >= c.Min && n > 0 {
 			codes = append(codes, int32(code))
@@ -301,7 +314,14 @@ func (c *Column) choose(d *dictionary, counts []int) []int32 {
 	for code, n := range counts {
 		c.Other = c.Other || n > 0 && ids[code] == 0
 	}
-	return ids
+	if d.code == nil {
+		return ids
+	}
+	all := make([]int32, len(d.code))
+	for code, to := range d.code {
+		all[code] = ids[to]
+	}
+	return all
 }
 
 // bounds cut the numbers into n parts as frequent as each other; equal ones stay together.

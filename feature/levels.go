@@ -27,6 +27,7 @@ func hashText(text []byte) uint64 {
 type levels struct {
 	slots []slot
 	n     int
+	as    Comparison // of cells that are none of the texts
 }
 
 type slot struct {

@@ -24,7 +24,8 @@ type Plan struct {
 	known   []*levels     // of a column with levels, whose codes are ids; nil in an open plan
 	open    []*dictionary // of a column with levels; nil in others
 	missing map[string]bool
-	none    [][]byte // the texts of missing
+	none    [][]byte  // the texts of missing
+	absent  []float32 // the numbers among them
 
 	positive string // label, in an open plan; "": not said
 	doubts   []string
@@ -144,12 +145,18 @@ func (p *Plan) miss(texts []string) {
 			p.missing[text] = true
 			p.none = append(p.none, []byte(text))
 		}
+		if x, n := number.ParseFloat32([]byte(text)); n == len(text) && n > 0 && x == x { // however a cell spells it
+			p.absent = append(p.absent, x)
+		}
 	}
 }
 
 // find finds out what a user left open of a column, by some of its cells.
 func (p *Plan) find(c *Column, cells []string) {
-	there := slices.DeleteFunc(slices.Clone(cells), func(text string) bool { return p.missing[text] })
+	for i := range cells {
+		cells[i] = strings.Trim(cells[i], blanks)
+	}
+	there := slices.DeleteFunc(slices.Clone(cells), func(text string) bool { return p.missing[text] || p.isAbsent(text) })
 	others := slices.DeleteFunc(slices.Clone(there), isNumber)
 	numbers := len(there) > 0 && len(others) == 0
 	if c.Kind == Label { // where some are numbers, the others are mistakes
@@ -168,6 +175,15 @@ func (p *Plan) find(c *Column, cells []string) {
 			c.Kind = Date
 		}
 	}
+	if c.Kind == Hash && c.Compare == AsFound {
+		c.Compare, _ = comparisonOf(func(yield func([]byte) bool) {
+			for _, text := range there {
+				if !yield([]byte(text)) {
+					return
+				}
+			}
+		})
+	}
 	if c.Kind == Date && c.Format == "" {
 		if c.Format = formatOf(there); c.Format == "" && numbers {
 			c.Format = unixSeconds
@@ -179,6 +195,15 @@ func (p *Plan) find(c *Column, cells []string) {
 	if c.Kind == Date && c.Parts == nil && !strings.Contains(c.Format, "15") && !strings.HasPrefix(c.Format, unixSeconds) {
 		c.Parts = slices.DeleteFunc(partNames(), func(name string) bool { return name == "hour" })
 	}
+}
+
+// isAbsent reports whether a cell spells a number that stands for nothing.
+func (p *Plan) isAbsent(text string) bool {
+	if len(p.absent) == 0 {
+		return false
+	}
+	x, n := number.ParseFloat32([]byte(text))
+	return n == len(text) && n > 0 && slices.Contains(p.absent, x)
 }
 
 // mostly is how many numbers there are to each other text in a column that was probably meant to be one of numbers.
@@ -284,6 +309,25 @@ func (p *Plan) Has(kind Kind) bool {
 		}
 	}
 	return false
+}
+
+// Known is the name of column i of the plan, and at most so many of its categories, the most frequent first.
+func (p *Plan) Known(i, most int) (name string, categories []string) {
+	c := &p.columns[i]
+	for _, text := range c.Levels {
+		if len(categories) < most && text != "" {
+			categories = append(categories, text)
+		}
+	}
+	return c.Name, categories
+}
+
+// Hashed is the column of the plan of a field if that is hashed; -1: it is not.
+func (p *Plan) Hashed(field int) int {
+	if p.fields[field].kind != Hash {
+		return -1
+	}
+	return p.fields[field].column
 }
 
 // Columns are those of the table that are read, by their place in it.

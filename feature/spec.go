@@ -117,6 +117,8 @@ type Column struct {
 	Separator string   `json:"separator,omitempty"` // multi: between levels
 	Format    string   `json:"format,omitempty"`    // date: a layout of package time, or unix, unix-ms; "": found out
 	Parts     []string `json:"parts,omitempty"`     // date
+	// Compare is which cells are the same category: of categorical, multi and hash.
+	Compare Comparison `json:"compare,omitempty"`
 
 	Mean      float64   `json:"mean,omitempty"`
 	Deviation float64   `json:"deviation,omitempty"` // 0 where all are equal
@@ -297,6 +299,8 @@ func (c *Column) check() error {
 		return wrong("levels of %d examples at least, %d levels at most, want 0 or more, up to %d", c.Min, c.Most, LevelLimit)
 	case c.Size < 0 || c.Size > SizeLimit:
 		return wrong("hashed to %d features, want 1 to %d", c.Size, int64(SizeLimit))
+	case !slices.Contains([]Comparison{AsFound, AsTexts, AsNumbers, AsBooleans}, c.Compare):
+		return wrong("categories compared as %q, want %s, %s or %s", c.Compare, AsTexts, AsNumbers, AsBooleans)
 	case len(c.Separator) > 1:
 		return wrong("separator %q between levels, want one character", c.Separator)
 	}

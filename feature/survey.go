@@ -116,6 +116,12 @@ func (t *tally) add(of *dictionary, counts []int) {
 	}
 }
 
+// settled is the tally with one category for all its spellings.
+func (t *tally) settled(c *Column, missing map[string]bool) *tally {
+	s := settle(t.known, t.counts, c.Compare, c.Min, missing)
+	return &tally{s.dictionary, s.counts, t.others}
+}
+
 // full reports whether there is no room for one more level: from then on there is none for any.
 func (t *tally) full(text int) bool {
 	if t.others == nil && (len(t.counts) > tallyLevels || len(t.known.texts)+text > tallyText) {
@@ -176,6 +182,7 @@ func (s *Survey) Labels(most int) (all []LevelOfRows, distinct int, about bool, 
 		if c.Kind != Label || t == nil || s.rows == 0 {
 			continue
 		}
+		t = t.settled(&c, nil)
 		distinct, about = t.distinct()
 		f := Fit{plan: &Plan{open: []*dictionary{t.known}, positive: s.plan.positive}, labels: make([]bool, t.known.len())}
 		for code := range f.labels {

@@ -94,6 +94,7 @@ func (t *Transform) find(i int) error {
 			}
 		}
 	}
+	l.alias(c.Levels, from, c.Compare)
 	t.known[i] = l
 	return nil
 }
@@ -145,7 +146,7 @@ func (t *Transform) Agrees(s *Spec) error {
 			return fmt.Errorf("column %q was %s in training, want it so or nothing said, and not %s", name, t.Columns[i].Kind, said)
 		}
 	}
-	if texts := t.LabelTexts(); s.Positive != "" && len(texts) == 2 && texts[1] != s.Positive {
+	if texts := t.LabelTexts(); s.Positive != "" && len(texts) == 2 && !sameText(texts, texts[1], s.Positive) {
 		return fmt.Errorf("positive label %q, want %q as in training", s.Positive, texts[1])
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -84,7 +83,7 @@ func (w *save) begin(ctx context.Context, folder bool, o Options) (err error) {
 }
 
 // inside is the path within the stage.
-func (w *save) inside() string { return w.stage.Name(path.Base(w.to)) }
+func (w *save) inside() string { return w.stage.Name(blob.Base(w.to)) }
 
 // look remembers what lies at the path and beside it, and goes when that is replaced.
 func (w *save) look(ctx context.Context, over blob.State) error {
@@ -234,9 +233,9 @@ func (w *save) final(err error) error {
 	if err == nil || w.stage == nil {
 		return Wrap(w.codec.Info().Name, w.to, err)
 	}
-	base := regexp.QuoteMeta(path.Base(w.to))
+	base := regexp.QuoteMeta(blob.Base(w.to))
 	inside := `(?:/` + base + `(?:/_tmp\.[^ :]*)?|/[^ :]*)?` // what is written, or a piece of it, which has no name for the user
-	return restage(Wrap(w.codec.Info().Name, w.inside(), err), path.Base(w.to), inside)
+	return restage(Wrap(w.codec.Info().Name, w.inside(), err), blob.Base(w.to), inside)
 }
 
 // readBack opens what was written as any reader finds it, and refuses to go on if it says something else than what was to be

@@ -55,6 +55,8 @@ type TableColumn struct {
 	List bool     // each row has any number of cells
 	// Unsigned says of whole numbers that Cells.Int has the bits of numbers from 0 to 2^64-1.
 	Unsigned bool
+	// Stored is the type in which the file has numbers, if it holds fewer digits than Cells.Number: F32 or F16; Invalid: it does not.
+	Stored matrix.DType
 	// Unit is what Cells.Int counts in a column of times, since the beginning of 1970. The clock is that of UTC, or one on some
 	// wall if the file does not say which.
 	Unit time.Duration

@@ -11,6 +11,7 @@ import (
 	"thole.example/data"
 	"thole.example/feature"
 	"thole.example/format"
+	"thole.example/internal/number"
 	"thole.example/matrix"
 )
 
@@ -128,6 +129,29 @@ func (p *cellPen) list(c *format.Cells, row int) error {
 	return nil
 }
 
+// number writes a number as a category of that value is spelled: of fewer digits than a double has the shortest that stands for it.
+func (p *cellPen) number(v float64) {
+	switch p.column.Stored {
+	case matrix.F32:
+		p.text = number.AppendPlain32(p.text, float32(v))
+	case matrix.F16:
+		p.text = appendHalf(p.text, v)
+	default:
+		p.text = number.AppendPlain(p.text, v)
+	}
+}
+
+// appendHalf writes the shortest decimal number that rounds to a half float.
+func appendHalf(dst []byte, v float64) []byte {
+	for digits := range 5 { // as many as it takes
+		short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits, 64), 64)
+		if err == nil && matrix.ToFloat16(float32(short)) == matrix.ToFloat16(float32(v)) {
+			return number.AppendPlain(dst, short)
+		}
+	}
+	return number.AppendPlain(dst, v)
+}
+
 // cell writes one cell, nothing if it is missing.
 func (p *cellPen) cell(c *format.Cells, i int) {
 	if c.Null != nil && c.Null[i] {
@@ -136,7 +160,7 @@ func (p *cellPen) cell(c *format.Cells, i int) {
 	switch p.column.Kind {
 	case format.Number:
 		if v := c.Number[i]; v == v {
-			p.text = strconv.AppendFloat(p.text, v, 'g', -1, 64)
+			p.number(v)
 		}
 	case format.Whole:
 		if p.column.Unsigned {

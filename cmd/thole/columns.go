@@ -176,7 +176,7 @@ func (p *plan) columnsOf(ctx context.Context, e *env) (*data.Table, error) {
 		}
 	}
 	if p.holdout > 0 {
-		t.Held = p.heldOut
+		t.Held = p.heldRows
 	}
 	return t, nil
 }
@@ -244,6 +244,14 @@ func shortList(names []string) string {
 		return strings.Join(names[:most], ", ") + ", ..."
 	}
 	return strings.Join(names, ", ")
+}
+
+// sayUnseen says what n examples have that training has not seen.
+func sayUnseen(say func(format string, args ...any), paths string, u data.Unseen, n int) {
+	say("%s: %s", paths, u.Text(n))
+	for _, text := range u.Warnings(n) {
+		say("%s: %s", paths, text)
+	}
 }
 
 // saySkipped says which lines were left out.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -173,7 +172,7 @@ func checkLabels(src string, file *graph.File, r format.Reader, width int) error
 
 // files is the layout asked for, and a check of the other words. dst is where it goes.
 func (x *exporting) files(dst string) (exportLayout, error) {
-	single := x.to == "onnx" || x.to == "auto" && strings.EqualFold(filepath.Ext(dst), onnxEnding)
+	single := x.to == "onnx" || x.to == "auto" && strings.EqualFold(blob.Ext(dst), onnxEnding)
 	switch {
 	case x.to != "auto" && x.to != "paddle" && x.to != "onnx":
 		return exportLayout{}, usageError{fmt.Errorf("--to %s, want auto, paddle or onnx", x.to)}

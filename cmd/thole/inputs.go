@@ -162,7 +162,7 @@ func (j *job) examples(ctx context.Context, e *env, paths []string, o data.Optio
 		saySkipped(p.line, all.Skipped)
 	}
 	if err == nil && all.Unseen.Features > 0 {
-		p.line("%s: %s", strings.Join(paths, ", "), all.Unseen.Text(all.Len()))
+		sayUnseen(p.line, strings.Join(paths, ", "), all.Unseen, all.Len())
 	}
 	if err != nil || o.Takes == nil {
 		return all, err

@@ -153,6 +153,7 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 		if err := p.holdOut(thinned); err != nil {
 			return o, err
 		}
+		p.checkHeldOut(e)
 	}
 	thinned.tell(e.err)
 	p.sayBare(e)

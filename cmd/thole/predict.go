@@ -233,7 +233,7 @@ func (p *prediction) score(ctx context.Context, e *env, g *scoring, out predicti
 	}
 	saySkipped(bar.line, s.Skipped)
 	if s.Unseen.Features > 0 {
-		bar.line("%s: %s", paths, s.Unseen.Text(s.Examples))
+		sayUnseen(bar.line, paths, s.Unseen, s.Examples)
 	}
 	return s, nil
 }

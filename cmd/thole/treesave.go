@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"path/filepath"
 	"slices"
 
 	"thole.example/algo"
@@ -96,7 +95,7 @@ func (p *plan) checkTreeTarget(ctx context.Context, codec format.Codec, o format
 	if err != nil {
 		return err
 	}
-	if err := format.Convert(ctx, r, codec, &blob.Mem{}, filepath.Base(name), o, nil, nil); err != nil {
+	if err := format.Convert(ctx, r, codec, &blob.Mem{}, blob.Base(name), o, nil, nil); err != nil {
 		return usageError{format.Wrap(p.to, name, err)}
 	}
 	return nil

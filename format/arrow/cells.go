@@ -49,6 +49,9 @@ func (f *field) column() format.TableColumn {
 	if c.index != matrix.Invalid {
 		t.Type += " by dictionary"
 	}
+	if c.storage == numbers && c.kind == format.Number && c.raw != matrix.F64 {
+		t.Stored = c.raw
+	}
 	if t.List {
 		t.Type = "list of " + t.Type
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 
 	"thole.example/blob"
 	"thole.example/format"
@@ -34,7 +33,7 @@ func sniffModel(ctx context.Context, b blob.Bucket, dir string) (string, error) 
 func modelDialect(m *program.Model, l *listing) string {
 	how := "a file for each variable"
 	if m.Params != "" {
-		how = "combined in " + path.Base(m.Params)
+		how = "combined in " + blob.Base(m.Params)
 	}
 	return fmt.Sprintf("model folder: %s, %s; %s, %s", m.Program.Form, m.Program.VersionText(), streamsDialect(l), how)
 }
@@ -59,7 +58,7 @@ func OpenParams(ctx context.Context, b blob.Bucket, m *program.Model) (format.Re
 		return nil, format.Wrap(name, m.Path, err)
 	}
 	r := modelReader{listReader: &listReader{l: l, path: m.Path}}
-	if r.packed, err = readPacked(ctx, b, path.Dir(m.Path), m); err != nil {
+	if r.packed, err = readPacked(ctx, b, blob.Parent(m.Path), m); err != nil {
 		return nil, err
 	}
 	if r.packed != nil {
@@ -163,17 +162,17 @@ func (r modelReader) beside(ctx context.Context, b blob.Bucket, dir string, m *p
 		return err
 	}
 	if !m.Program.Declares() { // which says no more than the matrices
-		r.files[path.Base(m.Path)] = m.Data
+		r.files[blob.Base(m.Path)] = m.Data
 	}
 	held := map[string]bool{m.Path: true, m.Params: true}
 	for _, file := range m.Of {
 		held[file] = true
 	}
 	for _, i := range infos {
-		if r.packed != nil && path.Base(i.Name) == pack.Name {
+		if r.packed != nil && blob.Base(i.Name) == pack.Name {
 			continue // it is of these files, and of no copy in another form
 		}
-		if held[i.Name] || path.Dir(i.Name) != dir {
+		if held[i.Name] || !blob.Within(dir, i.Name) {
 			continue
 		}
 		if i.Size > maxFile {
@@ -184,7 +183,7 @@ func (r modelReader) beside(ctx context.Context, b blob.Bucket, dir string, m *p
 		if err != nil {
 			return err
 		}
-		r.files[path.Base(i.Name)] = data
+		r.files[blob.Base(i.Name)] = data
 	}
 	return nil
 }

@@ -146,6 +146,9 @@ func numbersOf(e *pf.SchemaElement) (c cellColumn) {
 	switch c.Type = col.dtype.String(); {
 	case col.dtype.Float():
 		c.Kind = format.Number
+		if col.dtype != matrix.F64 {
+			c.Stored = col.dtype
+		}
 	case col.dtype == matrix.Bool:
 		c.Kind = format.Truth
 	default:
