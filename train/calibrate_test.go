@@ -44,10 +44,10 @@ func TestCalibrate(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			r := reports[0]
-			if math.Abs(r.Was-1) < 0.02 || len(r.Moved) == 0 || math.Abs(r.Ratio-1) > 1e-3 {
+			if math.Abs(r.Was-1) < 0.02 || len(r.Moved) == 0 || math.Abs(r.Ratio-1) > 1e-2 {
 				t.Errorf("%s, share %v: ratio %v, was %v, moved by %v: want it far from 1 before, and 1 after", name, share, r.Ratio, r.Was, r.Moved)
 			}
-			if loss := r.Train[0].Value; loss > r.Null*3 {
+			if loss := r.Train[0].Value; loss > r.Null*4 {
 				t.Errorf("%s, share %v: loss %v, of one score %v", name, share, loss, r.Null)
 			}
 			for _, other := range []world{{servers: 3}, {servers: 2, each: 1}} {
