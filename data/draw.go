@@ -8,7 +8,7 @@ import (
 // Draw selects k of the numbers 0 to n-1, those with the smallest hashes of (seed, number), and reports whether a number is one of them. The
 // selection depends on nothing else, so every process makes the same one.
 func Draw(seed uint64, n, k int) func(i int) bool {
-	h := newHashes(seed)
+	h := newRowHashes(seed)
 	limit := h.limit(n, k)
 	return func(i int) bool { return k > 0 && (k >= n || h.at(i) < limit) }
 }
@@ -17,21 +17,21 @@ func Draw(seed uint64, n, k int) func(i int) bool {
 // before their number is known. All but about the root of n of the candidates are selected in the end.
 func Candidate(seed uint64, share float64, i int) bool {
 	_, most := window(share, i+1, 8) // standard deviations
-	return newHashes(seed).at(i) <= most
+	return newRowHashes(seed).at(i) <= most
 }
 
-// hashes are 64-bit hashes of numbers, different for different numbers.
-type hashes uint64
+// rowHashes are 64-bit hashes of numbers, different for different numbers.
+type rowHashes uint64
 
 // holdTag separates these hashes from the other random numbers of the same seed.
 const holdTag = 0x68656c64
 
-func newHashes(seed uint64) hashes { return hashes(newStream(seed, holdTag)) }
+func newRowHashes(seed uint64) rowHashes { return rowHashes(newStream(seed, holdTag)) }
 
-func (h hashes) at(i int) uint64 { return mix(uint64(h) + uint64(i)*golden) }
+func (h rowHashes) at(i int) uint64 { return mix(uint64(h) + uint64(i)*golden) }
 
 // limit is the hash below which k of the first n numbers are. It sorts only the hashes near the expected one.
-func (h hashes) limit(n, k int) uint64 {
+func (h rowHashes) limit(n, k int) uint64 {
 	if k >= n {
 		return math.MaxUint64
 	}

@@ -81,9 +81,6 @@ func (f folder) OpenTable(ctx context.Context, b blob.Bucket, p string, o Option
 	return OpenTable(ctx, f.Codec, b, p, o)
 }
 
-// maxBeside is the largest file beside the matrices that is read with them, in bytes.
-const maxBeside = 16 << 20
-
 // beside reads the files right below the path that hold no matrix and are not the sidecar of one.
 func beside(ctx context.Context, b blob.Bucket, p, ext string) (files map[string][]byte, notes []string, err error) {
 	infos, err := b.List(ctx, p)
@@ -92,18 +89,19 @@ func beside(ctx context.Context, b blob.Bucket, p, ext string) (files map[string
 		if !blob.Within(p, i.Name) || strings.EqualFold(blob.Ext(i.Name), ext) || sidecar && strings.EqualFold(blob.Ext(of), ext) {
 			continue
 		}
-		if i.Size > maxBeside {
-			notes = append(notes, fmt.Sprintf("file %s left out: %d bytes, want at most %d", i.Name, i.Size, maxBeside))
+		name := blob.Base(i.Name)
+		if why := TooLong(name, i.Size); why != "" {
+			notes = append(notes, fmt.Sprintf("file %s left out: %s", i.Name, why))
 			continue
 		}
-		data, err := blob.ReadAll(ctx, b, i.Name, maxBeside)
+		data, err := blob.ReadAll(ctx, b, i.Name, FileLimit(name))
 		if err != nil {
 			return nil, nil, err
 		}
 		if files == nil {
 			files = map[string][]byte{}
 		}
-		files[blob.Base(i.Name)] = data
+		files[name] = data
 	}
 	return files, notes, err
 }

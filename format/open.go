@@ -36,7 +36,7 @@ func withCompanions(ctx context.Context, b blob.Bucket, path string, own map[str
 		if _, inside := own[name]; inside {
 			continue
 		}
-		data, err := blob.ReadAll(ctx, b, path+"."+name, maxBeside)
+		data, err := blob.ReadAll(ctx, b, path+"."+name, FileLimit(name))
 		if Missing(err) || errors.Is(err, blob.ErrName) {
 			continue
 		}

@@ -33,7 +33,7 @@ func (s Set) ByExt(name string) (Codec, map[string]string, error) {
 	ext := blob.Ext(strings.TrimSuffix(name, "/"))
 	var known []string
 	for _, c := range s {
-		for _, e := range c.Info().endings() {
+		for _, e := range c.Info().AllEndings() {
 			if strings.EqualFold(ext, e.Ext) {
 				return c, maps.Clone(e.Set), nil
 			}
@@ -44,8 +44,8 @@ func (s Set) ByExt(name string) (Codec, map[string]string, error) {
 		name, ErrUnknown, strings.Join(known, " "))
 }
 
-// endings are all endings of the format's files, the usual one first.
-func (i Info) endings() []Ending {
+// AllEndings are all endings of the format's files, the usual one first.
+func (i Info) AllEndings() []Ending {
 	if i.Ext == "" {
 		return i.Endings
 	}

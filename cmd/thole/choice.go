@@ -119,8 +119,8 @@ func (p *plan) tell(e *env) {
 // of one feature.
 func (p *plan) checkTarget(ctx context.Context) error {
 	codec, ending, err := (&output{to: p.to}).codec(p.model, nil)
-	if p.to == "" && err != nil {
-		codec, err = codecs().Lookup("angel") // the ending says nothing
+	if p.to == "" && err != nil && fileEnding(p.model) == "" {
+		codec, err = codecs().Lookup("angel")
 	}
 	if err != nil {
 		return usageError{err}

@@ -101,6 +101,11 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 	if err != nil {
 		return err
 	}
+	if x.to == "auto" {
+		if err := wantEnding(dst, ", or no ending for a folder of Paddle; --to onnx or --to paddle takes any name", onnxEnding); err != nil {
+			return err
+		}
+	}
 	to, err := e.sink(dst, x.force)
 	if err == nil && !layout.single {
 		err = to.folder(ctx)

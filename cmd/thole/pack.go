@@ -44,6 +44,11 @@ the manifest; inspect, cat, convert, run and explain read a packed model as they
 }
 
 func (p *packing) run(ctx context.Context, e *env, src, dst string) error {
+	if !p.file {
+		if err := wantEnding(dst, ", or no ending for a folder, or --file", ".zip"); err != nil {
+			return err
+		}
+	}
 	to, err := e.sink(dst, p.force)
 	if err != nil {
 		return err

@@ -281,6 +281,9 @@ func (s *searching) sinks(ctx context.Context) (table, best *sink, err error) {
 		}
 	}
 	if s.best != "" {
+		if err := wantEnding(s.best, "", ".yaml", ".yml"); err != nil {
+			return nil, nil, fmt.Errorf("--best: %w", err)
+		}
 		best, err = s.env.sink(s.best, s.force)
 	}
 	return table, best, err

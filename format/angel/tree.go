@@ -13,12 +13,6 @@ import (
 	"thole.example/wire"
 )
 
-// Limits of the small files that lie beside the matrices.
-const (
-	maxFile  = 1 << 20
-	maxFiles = 16 << 20
-)
-
 // tree is what lies at a path, sorted into matrix folders and other files.
 type tree struct {
 	path   string
@@ -253,17 +247,15 @@ func (d *dir) numbered() bool {
 	return false
 }
 
-// extras reads the small files right below the path.
+// extras reads the files right below the path that are no longer than such files may be.
 func (t *tree) extras(ctx context.Context, b blob.Bucket) (files map[string][]byte, notes []string, err error) {
-	total := int64(0)
 	for _, i := range t.files {
 		base := blob.Base(i.Name)
-		if i.Size > maxFile || total+i.Size > maxFiles {
-			notes = append(notes, format.Warning(fmt.Sprintf("%s: %d bytes, not taken as a file beside the matrices", base, i.Size)))
+		if why := format.TooLong(base, i.Size); why != "" {
+			notes = append(notes, format.Warning(fmt.Sprintf("file %s left out: %s", base, why)))
 			continue
 		}
-		total += i.Size
-		data, err := blob.ReadAll(ctx, b, i.Name, maxFile)
+		data, err := blob.ReadAll(ctx, b, i.Name, format.FileLimit(base))
 		if err != nil {
 			return nil, nil, err
 		}

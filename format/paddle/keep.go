@@ -48,12 +48,12 @@ func (w *bundle) keepTopology(ctx context.Context, vars []written, combined bool
 	params = combinedOf(topology)
 	for _, file := range slices.Sorted(maps.Keys(w.files)) {
 		why := ""
-		switch n := len(w.files[file]); {
+		switch long := format.TooLong(file, int64(len(w.files[file]))); {
 		case file == topology:
 		case combined && file == params:
 			why = "it has the name of the parameters"
-		case n > maxFile:
-			why = fmt.Sprintf("%d bytes, want at most %d beside parameters", n, maxFile)
+		case long != "":
+			why = long
 		}
 		if why == "" {
 			continue

@@ -11,9 +11,6 @@ import (
 	"thole.example/program"
 )
 
-// maxFile is the largest file beside parameters that is kept with them, in bytes.
-const maxFile = 16 << 20
-
 // sniffModel says what a folder holds: a topology of a known name and its parameters, or nothing but streams.
 func sniffModel(ctx context.Context, b blob.Bucket, dir string) (string, error) {
 	m, err := program.Load(ctx, b, dir)
@@ -175,11 +172,11 @@ func (r modelReader) beside(ctx context.Context, b blob.Bucket, dir string, m *p
 		if held[i.Name] || !blob.Within(dir, i.Name) {
 			continue
 		}
-		if i.Size > maxFile {
-			r.l.note("file %s left out: %d bytes, want at most %d", i.Name, i.Size, maxFile)
+		if why := format.TooLong(blob.Base(i.Name), i.Size); why != "" {
+			r.l.note("file %s left out: %s", i.Name, why)
 			continue
 		}
-		data, err := blob.ReadAll(ctx, b, i.Name, maxFile)
+		data, err := blob.ReadAll(ctx, b, i.Name, format.FileLimit(blob.Base(i.Name)))
 		if err != nil {
 			return err
 		}
