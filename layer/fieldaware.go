@@ -16,7 +16,9 @@ import (
 //	out = sum over i < j of <v_i[f_j], v_j[f_i]> * x_i*x_j     // V: [F*k, Dim] <name>_embedding, field after field
 //	dv_i[f_j] += grad * x_i*x_j * v_j[f_i], and the other way round
 //
-// Vectors start uniform in [0, 0.5/sqrt(k*F)): as in libffm, which divides the values of an example by its length, the root of F.
+// Vectors start uniform in [-0.5/sqrt(k*F), 0.5/sqrt(k*F)): the width is that of libffm, which divides the values of an example by its
+// length, the root of F. Of positive numbers, as there, products of two would raise the scores of examples whose features were all in
+// training above those of examples with new features, which have no vector.
 var fieldAware = Kind{
 	Name: "fieldawareembedding", Also: []string{"ffmlayer", "ffm", "biffmcross"},
 	Keys: []string{"numfactors", "optimizer", "init", "outputformat"},

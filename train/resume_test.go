@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -179,6 +180,38 @@ func TestTasksApart(t *testing.T) {
 			}
 		case err != nil || w.clocks[0] != w.clocks[1]:
 			t.Errorf("task 1 is %v steps ahead: %v, in the end tasks are at clocks %v, want the same", ahead, err, w.clocks)
+		}
+	}
+}
+
+// A training whose weights were dense goes on with sparse ones, which have room for new features. By rules that do to columns without
+// gradients what they do to others, or nothing, the weights are those that stay dense.
+func TestSparseFromDense(t *testing.T) {
+	for _, rule := range optim.Rules() {
+		bucket := &blob.Mem{}
+		o := Options{Data: set(fielded(200, 7)), Epochs: 2, Batch: 16, Rate: rate(0.02), Seed: 5}
+		w := world{algo: "fm", servers: 2, tasks: 2, bucket: bucket, save: "dense",
+			conf: algo.Conf{Dim: 32, Rule: rule.Name, Size: algo.Size{Fields: 4, Factors: 3}}}
+		_, before := w.trained(t, o)
+		w.save, w.resume = "", "dense"
+		_, dense := w.trained(t, o)
+		w.conf.Sparse, w.servers = true, 3
+		_, sparse := w.trained(t, o)
+		within := 1e-6
+		switch rule.Name {
+		case "adagrad":
+			within = 1e-3
+		case "adam", "adamw", "amsgrad": // move columns without gradients, too, where they are dense
+			within = 0.1
+		}
+		for i, v := range dense {
+			if far := math.Abs(float64(v - sparse[i])); !(far <= within) {
+				t.Fatalf("%s: weight %d is %v, and %v where it stays dense", rule.Name, i, sparse[i], v)
+			}
+		}
+		o.Rate = rate(0)
+		if _, same := w.trained(t, o); rule.Name != "ftrl" && !slices.Equal(same, before) { // whose weights are a function of the rate
+			t.Errorf("%s: other weights than those of the checkpoint", rule.Name)
 		}
 	}
 }
