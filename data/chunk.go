@@ -75,7 +75,7 @@ func (c *chunk) parse(s *settings) {
 
 // mark is how much a chunk has before a line.
 type mark struct {
-	labels, values, fields, groups, kinds, unseen, examples int
+	labels, values, fields, groups, weights, kinds, unseen, examples int
 
 	width                int
 	widthLine, queryLine int64
@@ -83,13 +83,14 @@ type mark struct {
 
 // mark is how much there is, and back goes back to it.
 func (c *chunk) mark() mark {
-	return mark{len(c.label), len(c.idx), len(c.field), len(c.group), len(c.kinds.list), len(c.unseen.cols), c.unseen.examples,
+	return mark{len(c.label), len(c.idx), len(c.field), len(c.group), len(c.weight), len(c.kinds.list), len(c.unseen.cols), c.unseen.examples,
 		c.width, c.widthLine, c.queryLine}
 }
 
 func (c *chunk) back(to mark) {
 	c.label, c.ptr, c.idx, c.val = c.label[:to.labels], c.ptr[:to.labels+1], c.idx[:to.values], c.val[:to.values]
-	c.field, c.group, c.exact = c.field[:to.fields], c.group[:to.groups], c.exact[:min(len(c.exact), to.values)]
+	c.field, c.group, c.weight = c.field[:to.fields], c.group[:to.groups], c.weight[:to.weights]
+	c.exact = c.exact[:min(len(c.exact), to.values)]
 	c.kinds.cut(to.kinds)
 	c.unseen.cols, c.unseen.examples = c.unseen.cols[:to.unseen], to.examples
 	c.width, c.widthLine, c.queryLine = to.width, to.widthLine, to.queryLine
@@ -150,6 +151,9 @@ func (c *chunk) example(s *settings, i int) (next int, err error) {
 	if n := len(c.label); len(c.group) == n && n > 0 {
 		c.group = append(c.group, noGroup)
 	}
+	if n := len(c.label); len(c.weight) == n && n > 0 {
+		c.weight = append(c.weight, plainWeight)
+	}
 	c.label = append(c.label, label)
 	c.ptr = append(c.ptr, len(c.idx))
 	return c.nextLine(i), nil
@@ -165,10 +169,16 @@ func (c *chunk) nextLine(i int) int {
 
 func (c *chunk) readLabel(s *settings, i int) (v float32, end int, err error) {
 	v, end = decimal(c.text, i)
+	if s.LabelWeight && end >= 0 && c.text[end] == ':' {
+		if end, err = c.labelWeight(s, end+1); err != nil {
+			return 0, i, err
+		}
+	}
 	if end < 0 || s.class[c.text[end]] == 0 {
 		token := s.token(c.text, i)
 		if bytes.IndexByte(token, ':') >= 0 {
-			return 0, i, fmt.Errorf("label %s, want a number (--no-label if the lines have none)", quote(token))
+			return 0, i, fmt.Errorf("label %s, want a number (--no-label if the lines have none; --label-weights if it is label:weight, as XGBoost "+
+				"has it)", quote(token))
 		}
 		if bytes.ContainsAny(token, ",;|") {
 			return 0, i, fmt.Errorf("label %s, want a number (--format csv, if it is a table)", quote(token))
@@ -179,6 +189,16 @@ func (c *chunk) readLabel(s *settings, i int) (v float32, end int, err error) {
 		err = s.Takes(v)
 	}
 	return v, end, err
+}
+
+// labelWeight reads the weight behind a label.
+func (c *chunk) labelWeight(s *settings, i int) (end int, err error) {
+	w, end := decimal(c.text, i)
+	if end < 0 || s.class[c.text[end]] == 0 || !(w >= 0) {
+		return i, fmt.Errorf("weight %s behind the label, want a finite number from 0 on", quote(s.token(c.text, i)))
+	}
+	c.weight = Extend(c.weight, len(c.label), []float32{w}, 1, plainWeight)
+	return end, nil
 }
 
 // gap steps from text[i] over blanks and at most one separator to the next token or the end of the line.

@@ -12,6 +12,7 @@ var libsvm = Source{
 	Name:     "libsvm",
 	Help:     "label index:value index:value ..., indices count from 1",
 	base:     1,
+	query:    true,
 	features: libsvmFeatures,
 	value: func(line []byte, _ int32, index int64, v float32) []byte {
 		line = strconv.AppendInt(append(line, ' '), index, 10)

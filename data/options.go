@@ -47,8 +47,10 @@ type Options struct {
 	Threshold float64 // for PosNegTrans and ZeroOneTrans
 	// Takes, if not nil, reports a label that is of no use, after the mapping; it is called by several goroutines. AutoTrans and
 	// ClassTrans know themselves which they take.
-	Takes   func(label float32) error
-	NoLabel bool // the lines have no label; Batch.Label is all zeros
+	Takes func(label float32) error
+	// LabelWeight says that lines begin with label:weight where the weight is not 1, as XGBoost reads libsvm.
+	LabelWeight bool
+	NoLabel     bool // the lines have no label; Batch.Label is all zeros
 	// Unlabelled, if not nil, is told of a table that has no column of labels, before its rows, and its labels are zeros; nil: that is
 	// an error.
 	Unlabelled func()

@@ -17,6 +17,7 @@ type Source struct {
 	sep   byte  // separator byte beside blanks, 0 for none
 	named bool  // values name their fields
 	ones  bool  // all values are 1
+	query bool  // lines may have the group of the row, qid:n
 	// positional: columns are the positions of values, not ids
 	positional bool
 	cells      bool // a table that Options.OpenTable opens
@@ -53,6 +54,9 @@ func (s *Source) Cells() (sep byte, ok bool) { return cmp.Or(s.sep, ','), s.tabl
 
 // Binary reports whether it is a table that is no text.
 func (s *Source) Binary() bool { return s.cells }
+
+// Groups reports whether lines may have groups.
+func (s *Source) Groups() bool { return s.query }
 
 // Tabular reports whether it is a table, text or not.
 func (s *Source) Tabular() bool { return s.table }

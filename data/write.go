@@ -7,7 +7,8 @@ import (
 )
 
 // Write writes the examples as text of the source with the name, which reads back as the same: libsvm, libffm (of examples
-// with fields; the label -1 is written 0, as its files have it) or dummy (of values that are all 1). The values of a line are in
+// with fields; the label -1 is written 0, as its files have it) or dummy (of values that are all 1). Groups are written as qid:n in
+// libsvm, and nowhere else; weights are not written. The values of a line are in
 // the order that they have in the batch. The error is ErrUnknown or ErrOption where the source cannot have them, else that of w.
 func Write(w io.Writer, source string, b *Batch) error {
 	s, err := FindSource(source, "")
@@ -28,6 +29,9 @@ func Write(w io.Writer, source string, b *Batch) error {
 			y = 0
 		}
 		line = appendNumber(line, y)
+		if s.query && b.Group != nil {
+			line = strconv.AppendInt(append(line, " qid:"...), b.Group[i], 10)
+		}
 		for p := x.Ptr[i]; p < x.Ptr[i+1]; p++ {
 			field := int32(0)
 			if b.Field != nil {

@@ -104,36 +104,38 @@ type Codec interface {
 
 // Info describes a codec for people: for lists, help texts and the README.
 type Info struct {
-	Name    string // in commands and errors
-	Title   string // what it is, a few words
-	Ext     string // usual file name ending with its dot; "" for folders
-	Single  bool   // holds one matrix in one file
-	Reads   string // what it reads, a few words
-	Writes  string // what it writes; "" if it only reads
-	Options []Option
-	Origins []string // foreign types that it can write, without what stands in brackets (Meta.Origin, Meta.ColOrigins)
+	Name    string   `json:"name"`   // in commands and errors
+	Title   string   `json:"title"`  // what it is, a few words
+	Ext     string   `json:"ext"`    // usual file name ending with its dot; "" for folders
+	Single  bool     `json:"single"` // holds one matrix in one file
+	Reads   string   `json:"reads"`  // what it reads, a few words
+	Writes  string   `json:"writes"` // what it writes; "" if it only reads
+	Options []Option `json:"options"`
+	Origins []string `json:"origins"` // foreign types that it can write, without what stands in brackets (Meta.Origin, Meta.ColOrigins)
 	// Needs is the file that must lie beside the matrices because the format holds only what it describes (trees.json: boosted
 	// trees); "" if it holds any matrices.
-	Needs string
+	Needs string `json:"needs"`
 	// Overlaps, if it is not nil, says that blocks of a sparse matrix may overlap as long as no cell is in two of them (hash
 	// partitions), and has the options for such blocks if they are soon read again: Options.Relay.
-	Overlaps map[string]string
+	Overlaps map[string]string `json:"overlaps"`
 	// Loose says that any text can look like the begin of such a file, so that what is wrong with one tells nothing.
-	Loose bool
+	Loose bool `json:"loose"`
 	// Endings are other usual endings.
-	Endings []Ending
+	Endings []Ending `json:"endings"`
 }
 
 // Ending is an ending of file names with its dot, and the options that it stands for when such a file is written.
 type Ending struct {
-	Ext string
-	Set map[string]string
+	Ext string            `json:"ext"`
+	Set map[string]string `json:"set"`
 }
 
 // Option is a setting of a codec, for Options.Set.
 type Option struct {
-	Name, Default, Help string
-	Writing             bool // it has no use for reading
+	Name    string `json:"name"`
+	Default string `json:"default"`
+	Help    string `json:"help"`
+	Writing bool   `json:"writing"` // it has no use for reading
 }
 
 // Reader reads the matrices of a path. Blocks may be called by many goroutines.

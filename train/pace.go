@@ -17,6 +17,9 @@ type Pace struct {
 	Tolerance float64 // share by which a window must be better
 	Cut       float64 // above 1
 	Patience  int     // windows in a row that are not; 0: the training does not end by them
+	// Grow is the share of the epochs so far that a window has at least, where the loss is below a tenth of that of one score for all. Nearly
+	// separable examples come near the optimum like 1/epochs: a window of fixed length improves too little long before that.
+	Grow float64
 }
 
 // The work of an epoch is counted in stored values of examples. A step costs as much as stepWork values whatever is in it, and
@@ -39,6 +42,8 @@ const (
 	// paceFloor is the share of the loss of one score for all from which on the loss counts as nothing: where a line divides
 	// the classes, it would halve for ever.
 	paceFloor = 1e-3
+	// paceGrow of 0.1 leaves a loss that falls like 1/epochs about 10*paceTolerance above its limit.
+	paceGrow = 0.1
 )
 
 // PaceOf is the pace that a schedule asks for by its settings h, nil if it follows no losses.
@@ -57,7 +62,8 @@ func Allowance(s *data.Set, weights int64, tasks, batch, least int) (epochs int,
 	steps := float64(Steps(s.Len(), tasks, batch))
 	work := float64(s.Values()) + steps*(stepWork+float64(weights)/stepShare)
 	epochs = max(least, int(jobWork/work))
-	pace = &Pace{Window: max(1, least/10, int(windowWork/work)), Tolerance: paceTolerance, Cut: paceCut, Patience: pacePatience}
+	pace = &Pace{Window: max(1, least/10, int(windowWork/work)), Tolerance: paceTolerance, Cut: paceCut, Patience: pacePatience,
+		Grow: paceGrow}
 	return epochs, pace, time.Duration(float64(epochs) * work * float64(workTime))
 }
 
@@ -70,10 +76,19 @@ type pacer struct {
 	sum    float64 // of the losses of this window
 	epochs int     // in this window
 	worse  int     // windows in a row
+	all    int     // epochs
 }
 
 func newPacer(p *Pace, null float64) *pacer {
 	return &pacer{Pace: p, factor: 1, floor: paceFloor * null, best: math.Inf(1)}
+}
+
+// window is how many epochs are judged together now.
+func (p *pacer) window() int {
+	if p.Grow > 0 && p.best < 0.1/paceFloor*p.floor {
+		return max(p.Window, int(p.Grow*float64(p.all)))
+	}
+	return p.Window
 }
 
 // next takes the loss of an epoch and reports whether the training is at its end.
@@ -82,7 +97,8 @@ func (p *pacer) next(loss float64) (stop bool) {
 		return false
 	}
 	p.sum += loss
-	if p.epochs++; p.epochs < p.Window {
+	p.all++
+	if p.epochs++; p.epochs < p.window() {
 		return false
 	}
 	mean := p.sum / float64(p.epochs)

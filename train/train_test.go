@@ -312,6 +312,29 @@ func TestPacer(t *testing.T) {
 	}
 }
 
+// TestPaceOfClearCut: a loss that falls like 1/epochs to a small limit is followed to 1 % above it; windows of a fixed length stop earlier.
+func TestPaceOfClearCut(t *testing.T) {
+	above := func(grow, limit float64) float64 {
+		p := newPacer(&Pace{Window: 1, Tolerance: paceTolerance, Cut: paceCut, Patience: pacePatience, Grow: grow}, 1)
+		for epoch := 1.0; ; epoch++ {
+			if p.next(limit * (1 + 20/epoch)) {
+				return 20 / epoch
+			}
+		}
+	}
+	for _, limit := range []float64{0.02, 0.05} {
+		if got := above(paceGrow, limit); got > 0.0125 {
+			t.Errorf("limit %v: stopped %.3g above it, want about 1 %%", limit, got)
+		}
+		if got := above(0, limit); got < 0.05 {
+			t.Errorf("limit %v: fixed windows stopped %.3g above it: this test shows nothing", limit, got)
+		}
+	}
+	if got, want := above(paceGrow, 0.5), above(0, 0.5); got != want {
+		t.Errorf("a loss of half of that of one score stopped %v above its limit, want %v as ever", got, want)
+	}
+}
+
 // TestPlateau wants the rate of the schedule plateau halved for every epoch that is not better, and no end unless it is asked for.
 func TestPlateau(t *testing.T) {
 	s, err := optim.FindSchedule("plateau")

@@ -229,8 +229,8 @@ func (p *plan) checkNumbers() error {
 		return fmt.Errorf("--rate %v, want a finite number above 0", j.rate)
 	case j.tasks < 1 || j.tasks > jobTasksLimit:
 		return fmt.Errorf("--tasks %d, want 1 to %d", j.tasks, jobTasksLimit)
-	case !(j.sample >= 0 && j.sample <= 1):
-		return fmt.Errorf("--sample %v, want a share from 0 to 1", j.sample)
+	case !(j.sample >= 0 && j.sample <= 1) || j.sample == 0 && j.given("sample"):
+		return fmt.Errorf("--sample %v, want a share above 0, up to 1", j.sample)
 	case j.posNeg > 0 && p.recipe.Task != algo.Classification:
 		return fmt.Errorf("--pos-neg %v, want it with two classes: %s has none", j.posNeg, p.recipe.Name)
 	case j.updates > 0 && j.given("batch") && j.given("updates") && j.jobFile+j.graphFile == "":

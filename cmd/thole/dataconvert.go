@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +26,7 @@ func convertDataCommand(e *env) *cobra.Command {
 		Use:   "convert FILE... OUT",
 		Short: "Write examples of any kind as libsvm, libffm or dummy",
 		Long: `Reads examples of any kind and writes them as lines of libsvm, libffm or dummy, by the ending of OUT or --as. The rows of
-tables become what training would learn from; what was found out of the columns is written beside OUT as OUT.columns.json, unless
+tables become what training would learn from; groups become qid:N of libsvm, and weights are written to OUT.weights, for --weights; what was found out of the columns is written beside OUT as OUT.columns.json, unless
 --model names a model, whose columns are taken then.`,
 		Example: `  thole data convert loans.csv loans.ffm --label-column defaulted --ignore id
   thole data convert loans.csv loans.libsvm --label-column defaulted
@@ -38,6 +39,7 @@ tables become what training would learn from; what was found out of the columns 
 	f.StringVar(&k.model, "model", "", "stored model whose columns are taken (default: they are found out)")
 	f.StringVar(&k.to, "as", "", "libsvm, libffm or dummy (default: by the ending of OUT, else libsvm)")
 	f.BoolVar(&k.noLabel, "no-label", false, "the examples have no labels, and 0 is written")
+	f.BoolVar(&k.lossy, "lossy", false, "leave out groups and weights that the format of OUT cannot hold")
 	f.BoolVar(&k.force, "force", false, "replace the files if they exist")
 	k.dataFlags(e, c)
 	k.columnFlags.flags(c)
@@ -76,6 +78,9 @@ func (k *converting) run(ctx context.Context, e *env, paths []string, to string)
 	if err != nil {
 		return err
 	}
+	if err := k.companions(&target, all, s); err != nil {
+		return err
+	}
 	var both together
 	defer both.Abort()
 	w, err := both.create(ctx, s)
@@ -97,18 +102,79 @@ func (k *converting) run(ctx context.Context, e *env, paths []string, to string)
 			return err
 		}
 	}
+	if all.Weight != nil {
+		if err := k.weightsFile(ctx, e, &both, to, all.Weight); err != nil {
+			return err
+		}
+	}
 	if err := both.Commit(); err != nil {
 		return err
 	}
 	p.end()
+	if all.Weight != nil {
+		fmt.Fprintf(e.err, "%s: the weights, for --weights\n", to+weightsEnding)
+	}
 	sayTable(e.err, all.Transform)
 	fmt.Fprintf(e.err, "%s: %s of %d features\n", s.path, number.Of(all.Len(), "example"), all.Dim())
 	return nil
 }
 
+// weightsEnding is that of the file of weights next to examples.
+const weightsEnding = ".weights"
+
+// companions makes groups numbers that lines can hold, and refuses groups and weights for which the target has no place, unless --lossy
+// leaves them out.
+func (k *converting) companions(target *data.Source, all *data.Examples, s *sink) error {
+	if all.Group != nil && !target.Groups() {
+		if !k.lossy {
+			return usageError{fmt.Errorf("%s: the examples have groups, which %s cannot hold; write libsvm (--as libsvm), or --lossy to leave them "+
+				"out", s.path, target.Name)}
+		}
+		all.Group = nil
+	}
+	if all.Weight != nil && s.streams() {
+		if !k.lossy {
+			return usageError{fmt.Errorf("%s: the examples have weights, which are written to a file next to the output; want a file, or --lossy "+
+				"to leave them out", s.path)}
+		}
+		all.Weight = nil
+	}
+	if all.Transform != nil { // whose groups are hashes of texts
+		numbers := map[int64]int64{}
+		for i, g := range all.Group {
+			if _, known := numbers[g]; !known {
+				numbers[g] = int64(len(numbers) + 1)
+			}
+			all.Group[i] = numbers[g]
+		}
+	}
+	return nil
+}
+
+// weightsFile writes weights next to the examples, to appear together with them.
+func (k *converting) weightsFile(ctx context.Context, e *env, both *together, to string, weights []float32) error {
+	s, err := e.sink(to+weightsEnding, k.force)
+	if err != nil {
+		return err
+	}
+	w, err := both.create(ctx, s)
+	if err != nil {
+		return err
+	}
+	var line []byte
+	for _, v := range weights {
+		line = append(strconv.AppendFloat(line, float64(v), 'g', -1, 32), '\n')
+	}
+	_, err = w.Write(line)
+	return err
+}
+
 // options are those of reading the examples, with the columns of the model if there is one.
 func (k *converting) options(ctx context.Context, e *env) (data.Options, error) {
 	o, err := k.tableOptions(ctx, e)
+	if err == nil {
+		o.Weight, err = readWeights(ctx, e, k.weights)
+	}
 	if err != nil || k.model == "" {
 		return o, err
 	}

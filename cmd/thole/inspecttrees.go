@@ -104,7 +104,8 @@ func (f *treesFinding) print(out io.Writer) error {
 	fmt.Fprintf(out, "  trees: %s in %s, objective %s (%s)%s\n", number.Of(f.Trees, "tree"), number.Of(f.Iterations, "iteration"),
 		orDash(clipped(f.Objective.Name, longText)), f.Objective.Link, of)
 	if f.Best > 0 && f.Best < f.Iterations {
-		fmt.Fprintf(out, "    the first %s score\n", number.Of(f.Best, "iteration"))
+		fmt.Fprintf(out, "    the first %s score, up to the best one of training (best_iteration), as in XGBClassifier; --trees %d uses all\n",
+			number.Of(f.Best, "iteration"), f.Iterations)
 	}
 	if f.NeedsStart {
 		fmt.Fprintln(out, "    grown from start scores of the examples, which its scores are added to (--start-scores)")

@@ -19,6 +19,7 @@ type job struct {
 	algo, model, load, format, to, log, runs, note string
 	data, valid                                    []string // paths, globs, folders
 	labels, base, separator, fields                string
+	labelWeights                                   bool
 	holdBy                                         string   // which examples; "": as the job trains
 	classes                                        []string // how many, or their labels
 	threshold, holdout                             float64
@@ -195,6 +196,7 @@ func (j *job) dataFlags(e *env, c *cobra.Command) {
 	f.StringVar(&j.fields, "fields", "", "fields of the features: how many, for lines with a feature of each in order, or their first "+
 		"columns, such as 0,9,18, or their first and last ones, such as 0-8,9-17 (default: what libffm says, else none)")
 	f.StringVar(&j.base, "index-base", "auto", "what column indices count from: auto, 0 or 1")
+	f.BoolVar(&j.labelWeights, "label-weights", false, "lines begin with label:weight where the weight is not 1, as XGBoost reads libsvm")
 	f.StringVar(&j.labels, "labels", "", "label mapping: auto, classes, NoTrans, PosNegTrans, ZeroOneTrans, AddOneTrans, SubOneTrans")
 	f.StringSliceVar(&j.classes, "classes", nil, "classes of an algorithm with several: how many, or their labels (default: those that occur)")
 	f.Float64Var(&j.threshold, "label-threshold", 0, "threshold of PosNegTrans and ZeroOneTrans")

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -157,13 +158,28 @@ func Main(args []string, std *env) int {
 	case err == nil:
 		return 0
 	case ctx.Err() != nil && !errors.As(err, new(unfinished)):
-		fmt.Fprintln(e.err, "thole: interrupted; nothing that was not complete was kept")
+		fmt.Fprintln(e.err, "thole: interrupted; "+interrupted(args))
 		return exitInterrupted
 	case errors.Is(err, errEnough):
 		return 0
 	}
 	fmt.Fprintln(e.err, "thole: "+escaped(err.Error()))
 	return status
+}
+
+// interrupted says what an interrupted command leaves.
+func interrupted(args []string) string {
+	saves := len(args) > 0 && slices.Contains([]string{"train", "worker", "launch", "search"}, args[0])
+	keeps := slices.ContainsFunc(args, func(a string) bool { return a == "--checkpoint" || strings.HasPrefix(a, "--checkpoint=") })
+	switch {
+	case saves && keeps:
+		return "no model was saved; run the same command again to resume from the last checkpoint"
+	case saves && args[0] != "search":
+		return "no model was saved (use --checkpoint to keep progress)"
+	case saves:
+		return "no model was saved"
+	}
+	return "no incomplete file was kept"
 }
 
 // fatal are the signals that end the work. A process that nohup started goes on when its terminal is closed.

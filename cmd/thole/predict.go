@@ -80,6 +80,9 @@ func (p *prediction) run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	if s.Examples == 0 {
+		return fmt.Errorf("%s: no examples", strings.Join(p.job.data, ", "))
+	}
 	if s.groupless {
 		fmt.Fprintf(e.err, "%s: examples without groups, whose order is not measured (%s)\n", strings.Join(p.job.data, ", "), groupsWanted)
 	}

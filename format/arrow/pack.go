@@ -85,8 +85,8 @@ func header(o io.ReaderAt, off, n int64, packing int8, want int64) (p packedBuff
 	return p, nil
 }
 
-// unpacked gives the first want bytes of the buffer to read. No more than whole bytes are unpacked at once: a larger buffer is unpacked while
-// it is read. held is about how much memory it takes.
+// unpacked gives the first want bytes of the buffer to read. No more than whole bytes are unpacked at once: a larger buffer is
+// unpacked while it is read. held is about how much memory it takes.
 func (u *unpacker) unpacked(p packedBuffer, want, whole int64) (b buffer, held int64, err error) {
 	if p.packing == plain {
 		return buffer{p.from, p.off}, 0, nil

@@ -80,7 +80,8 @@ func newSparse(kind string, arrays map[string]*member) (*sparse, error) {
 	}
 	data := s.parts[dataPart]
 	if s.dtype = data.head.DType; data.head.fields != nil || data.head.Origin != "" || s.dtype == matrix.F16 {
-		return nil, data.at(&wire.At{Err: fmt.Errorf("a sparse matrix of %s, want numbers that are real: %w", data.head.typeName(), format.ErrVersion)})
+		return nil, data.at(&wire.At{Err: fmt.Errorf("a sparse matrix of %s, want numbers that are real: %w", data.head.typeName(),
+			format.ErrVersion)})
 	}
 	shape, err := s.whole(shapePart)
 	if err != nil {
@@ -197,7 +198,8 @@ type storedCells[T matrix.Elem] struct {
 // cellsOf finds the place of each value, and adds the values of one cell as SciPy does.
 func cellsOf[T matrix.Elem](s *sparse, values []T) (cellBlocks, error) {
 	c := &storedCells[T]{s: s}
-	place := map[string]func([]T) error{"csr": c.compressed, "csc": c.compressed, "bsr": c.compressed, "coo": c.coordinates, "dia": c.diagonals}
+	place := map[string]func([]T) error{"csr": c.compressed, "csc": c.compressed, "bsr": c.compressed,
+		"coo": c.coordinates, "dia": c.diagonals}
 	if err := place[s.kind](values); err != nil {
 		return nil, err
 	}
