@@ -30,6 +30,7 @@ type chunk struct {
 	queryLine int64 // first line with a qid
 	unseen    unseen
 	bad       []badLine // that were left out
+	foreign   foreign   // the first byte that is no UTF-8
 
 	first  bool          // of the input
 	lo, hi int64         // rows of a CellTable
@@ -42,7 +43,7 @@ func (c *chunk) reset() {
 	c.width, c.widthLine, c.queryLine = -1, 0, 0
 	c.kinds.reset()
 	c.unseen.reset()
-	c.bad, c.part, c.first = c.bad[:0], nil, false
+	c.bad, c.part, c.first, c.foreign = c.bad[:0], nil, false, foreign{}
 }
 
 // parser is what one goroutine parses chunks with.

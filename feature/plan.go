@@ -72,7 +72,13 @@ func (s *Spec) Open(header []string, sample [][]string) (*Plan, error) {
 		if !said && label == "" && namesLabel(name) {
 			c.Kind, label = Label, name
 		}
-		p.find(&c, column(sample, i))
+		if cells := column(sample, i); c.Kind == Auto && indexes(name, i, cells) {
+			c.Kind = Ignore
+			p.doubts = append(p.doubts, fmt.Sprintf("column %q is ignored: it is the index of a DataFrame or numbers the rows (--numeric or "+
+				"--categorical %s takes it)", name, name))
+		} else {
+			p.find(&c, cells)
+		}
 		c.usual(s.Raw)
 		p.columns, p.cell = append(p.columns, c), append(p.cell, i)
 	}
@@ -166,11 +172,13 @@ func (p *Plan) find(c *Column, cells []string) {
 		switch c.Kind = Categorical; {
 		case numbers:
 			c.Kind = Numeric
+			p.lookAtNumbers(c, there)
 		case len(others) > 0 && mostly*len(others) <= len(there):
 			p.doubts = append(p.doubts, doubt(c.Name, others, len(there)))
 		case len(others) > 0 && !slices.ContainsFunc(others, func(text string) bool { return !withCommas.MatchString(text) }):
 			p.doubts = append(p.doubts, fmt.Sprintf("column %q: numbers with commas, such as %q, are read as texts, want points before "+
 				"fractions and nothing between thousands", c.Name, others[0]))
+		case len(others) > 0 && p.lookAtTexts(c, others):
 		case c.Format != "" || formatOf(there) != "":
 			c.Kind = Date
 		}

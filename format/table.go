@@ -60,8 +60,10 @@ type TableColumn struct {
 	// Unit is what Cells.Int counts in a column of times, since the beginning of 1970. The clock is that of UTC, or one on some
 	// wall if the file does not say which.
 	Unit time.Duration
-	Type string // as the format says it
-	Why  string // a column cannot be read
+	// Index says that the column holds the index of a DataFrame of pandas, and not what was observed.
+	Index bool
+	Type  string // as the format says it
+	Why   string // a column cannot be read
 }
 
 // Time is the moment that a cell of a column of times holds, in UTC.
