@@ -116,6 +116,8 @@ type memObject struct {
 	data []byte
 }
 
+func newMemObject(data []byte) memObject { return memObject{bytes.NewReader(data), data} }
+
 func (memObject) Close() error { return nil }
 
 // Map implements Mapped.
@@ -132,7 +134,7 @@ func (m *Mem) Open(_ context.Context, name string) (Object, error) {
 	if !ok || e.kids != nil {
 		return nil, fmt.Errorf("blob: %w", &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist})
 	}
-	return memObject{bytes.NewReader(e.data), e.data}, nil
+	return newMemObject(e.data), nil
 }
 
 // List implements Bucket.

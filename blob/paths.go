@@ -1,7 +1,6 @@
 package blob
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,18 +91,6 @@ func IsURL(name string) bool {
 	_, _, _, is := URL(name)
 	return is
 }
-
-// Clean is path.Clean, but of URLs it leaves "//" before the authority, or puts it there, and says if there is none.
-func Clean(name string) string {
-	scheme, authority, rest, is := URL(name)
-	if !is {
-		return path.Clean(name)
-	}
-	return strings.TrimSuffix(scheme+"://"+path.Join(cmp.Or(authority, noAuthority), rest), "/")
-}
-
-// Join is path.Join, but for what Clean leaves of URLs.
-func Join(elements ...string) string { return Clean(path.Join(elements...)) }
 
 // at is the bucket that a name leads to, and the name there. The root of a store is ".".
 func (p *Paths) at(ctx context.Context, name string) (Bucket, string, error) {
@@ -323,6 +310,9 @@ func (p *Paths) left(ctx context.Context, name string, list func(Sweeper, contex
 		return nil, nil
 	case err != nil:
 		return nil, err
+	}
+	if rest == "." { // nothing lies beside the root of a store
+		return nil, nil
 	}
 	names, err := list(s, ctx, rest)
 	for i := range names {

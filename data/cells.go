@@ -17,6 +17,8 @@ type CellTable interface {
 	// Status says of a column whether it holds the index of a DataFrame, and why it cannot be read; nil: it can. Cells of one that cannot be
 	// asked for are an error.
 	Status(column int) (index bool, err error)
+	// Zones are the time zones of columns of instants, by the name of the column.
+	Zones() map[string]string
 	// Rows is how many there are.
 	Rows() int64
 	// Blocks gives the cells of the columns of the rows lo to hi as texts, at most feature.BlockRows of them at a time: those of each

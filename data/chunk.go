@@ -29,8 +29,8 @@ type chunk struct {
 	kinds     kinds
 	queryLine int64 // first line with a qid
 	unseen    unseen
-	bad       []badLine // that were left out
-	foreign   foreign   // the first byte that is no UTF-8
+	bad       []badLine   // that were left out
+	invalid   invalidByte // the first byte that is no UTF-8
 
 	first  bool          // of the input
 	lo, hi int64         // rows of a CellTable
@@ -43,7 +43,7 @@ func (c *chunk) reset() {
 	c.width, c.widthLine, c.queryLine = -1, 0, 0
 	c.kinds.reset()
 	c.unseen.reset()
-	c.bad, c.part, c.first, c.foreign = c.bad[:0], nil, false, foreign{}
+	c.bad, c.part, c.first, c.invalid = c.bad[:0], nil, false, invalidByte{}
 }
 
 // parser is what one goroutine parses chunks with.

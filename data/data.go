@@ -45,6 +45,8 @@ type Batch struct {
 	// Row has the number of each example among the rows of its inputs, those that were left out (Options.SkipBad) counted. nil: none
 	// may be left out, and numbers are those of X.
 	Row []int64
+	// Zero says of labels of two classes, -1 and +1, that the inputs up to here write the negative ones as 0, or have none yet.
+	Zero bool
 }
 
 // Len is the number of examples.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -100,7 +99,7 @@ func objects(ctx context.Context, store blob.Bucket, pattern string) ([]string, 
 		return nil, errNoStore(pattern)
 	}
 	pattern = blob.Clean(pattern)
-	if _, err := path.Match(pattern, ""); err != nil {
+	if _, err := blob.Match(pattern, ""); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", pattern, err, ErrOption)
 	}
 	tree := pattern
@@ -113,9 +112,9 @@ func objects(ctx context.Context, store blob.Bucket, pattern string) ([]string, 
 	}
 	var files []string
 	for _, o := range found { // in the order of their names
-		fits := o.Name == pattern || path.Dir(o.Name) == path.Clean(pattern)
+		fits := o.Name == pattern || blob.Parent(o.Name) == blob.Clean(pattern)
 		if tree != pattern {
-			fits, _ = path.Match(pattern, o.Name)
+			fits, _ = blob.Match(pattern, o.Name)
 		}
 		if fits && (o.Name == pattern || !hidden(o.Name)) {
 			files = append(files, o.Name)

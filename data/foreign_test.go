@@ -1,21 +1,27 @@
 package data
 
-import "testing"
+import (
+	"context"
+	"strings"
+	"testing"
+)
 
-// The first byte that is no UTF-8 is reported with its line, once for each file.
+// Files of other kinds are named as what they are, with what makes examples of them.
 func TestForeign(t *testing.T) {
-	for text, want := range map[string]foreign{"": {}, "a,b\nK\u00f6ln,\ufffd\n": {}, "a\nK\xf6ln\n\xff\n": {2, 0xf6}, "\xe9": {1, 0xe9}} {
-		if got := foreignIn([]byte(text)); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
+	for start, want := range map[string]string{
+		"PK\x03\x04....": "zip archive", "\xfd7zXZ\x00...": "xz -dc x.libsvm |", "BZh91AY&SY": "bzip2 -dc x.libsvm |", "7z\xbc\xaf\x27\x1c": "7z x -so",
+		"{\"a\": 1}\n": "JSON", "\x7fELF\x02": "a program", "\xff\xfe1\x00": "iconv -f utf-16 -t utf-8 x.libsvm", "PAR1\x15": "--format parquet",
+		"ARROW1\x00\x00": "--format arrow", "1 1:2\n": "",
+	} {
+		for _, format := range []string{"libsvm", "csv"} {
+			in := Input{Name: "x.libsvm", Stream: strings.NewReader(start)}
+			var err error
+			for _, e := range Read(context.Background(), in, Options{Format: format, Table: &Table{Transform: nil}}) {
+				err = e
+			}
+			if want == "" && format == "libsvm" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%q as %s: %v, want %q", start, format, err, want)
+			}
 		}
-	}
-	var notes []string
-	opt := Options{Format: "csv", Labels: AutoTrans, Note: func(_ string, line int64, text string) {
-		if line == 3 {
-			notes = append(notes, text)
-		}
-	}}
-	if _, err := loadTable(opt, 16, "c,y\nabcdefgh,0\nK\xf6ln,1\nK\xf6ln,1\nabcdefgh,1\nK\xf6ln,0\n"); err != nil || len(notes) != 1 {
-		t.Errorf("%q, %v, want one note", notes, err)
 	}
 }

@@ -11,7 +11,7 @@ type joiner struct {
 	rows    bool  // there was a row
 	kinds   kinds // labels under AutoTrans and ClassTrans
 	query   bool  // there was a qid
-	foreign bool  // a byte that is no UTF-8 was reported
+	invalid bool  // a byte that is no UTF-8 was reported
 
 	skipped Skipped
 }
@@ -40,8 +40,8 @@ func (j *joiner) join(c *chunk) error {
 		}
 		return &Error{j.name, line, err}
 	}
-	if f := c.foreign; f.line > 0 && !j.foreign {
-		j.foreign = true
+	if f := c.invalid; f.line > 0 && !j.invalid {
+		j.invalid = true
 		if j.s.Note != nil {
 			j.s.Note(j.name, j.lines+f.line, fmt.Sprintf("warning: byte 0x%02x is not UTF-8, and texts with such bytes are other categories than the "+
 				"same texts in UTF-8; convert the file first: iconv -f latin1 -t utf8 FILE (or the encoding that it has)", f.value))

@@ -58,10 +58,19 @@ func (r *reader) checkFitted(s *settings) error {
 	return nil
 }
 
+// checkLines refuses lines of indices where a model learned from a table.
+func (s *settings) checkLines() error {
+	if s.columns().Transform == nil {
+		return nil
+	}
+	return fmt.Errorf("lines of %s, and the model learned from a table, whose columns are its features; want a table with these columns "+
+		"(--format names the format where the ending of the name does not): %w", s.Name, ErrOption)
+}
+
 // begin takes the plan of a table, and tells what should be known of it.
 func (r *reader) begin(name string, s *settings) {
 	if r.plan == nil && s.Note != nil {
-		for _, text := range s.sheet.plan.Doubts() {
+		for _, text := range s.sheet.doubts {
 			s.Note(name, 1, text)
 		}
 	}

@@ -75,6 +75,7 @@ type batcher struct {
 	first  int64   // number of the first of rows
 	row    []int64 // where lines may be left out, of the rows and those after them
 	next   int64
+	minus  bool // some label of two classes was -1
 	unseen unseen
 	emit   func(*Batch) bool
 }
@@ -84,6 +85,7 @@ func (b *batcher) take(s *settings, c *chunk) error {
 	if c.part != nil {
 		return fmt.Errorf("data: a table without Options.Table.Transform, want that of a model: %w", ErrOption)
 	}
+	b.minus = b.minus || s.Labels == AutoTrans && c.kinds.has(-1)
 	s.Classes.mapLabels(c.rows.label, s.Labels)
 	b.unseen.add(&c.unseen)
 	if s.SkipBad > 0 {
@@ -116,6 +118,7 @@ func (b *batcher) flush() error {
 	b.rows = newRows(len(out.label), len(out.idx), b.s.fielded())
 	b.first += n
 	batch := out.batch(b.first-n, dim, fields)
+	batch.Zero = b.s.Labels == AutoTrans && !b.minus && b.s.Classes.IsStandard()
 	if b.s.SkipBad > 0 {
 		batch.Row = slices.Clone(b.row[:n])
 		b.row = append(b.row[:0], b.row[n:]...)
@@ -197,6 +200,11 @@ func (r *reader) one(ctx context.Context, in Input, s *settings, use func(*chunk
 		if err := in.unpack(); err != nil {
 			return &Error{in.Name, 0, err}
 		}
+		if !s.cells {
+			if err := in.foreign(); err != nil {
+				return &Error{in.Name, 0, err}
+			}
+		}
 	}
 	if s.cells {
 		t, err := r.openCells(ctx, &in, s)
@@ -205,7 +213,11 @@ func (r *reader) one(ctx context.Context, in Input, s *settings, use func(*chunk
 		}
 		defer t.Close()
 		in.Stream, in.Size = nil, t.Rows()
-	} else if s.table {
+	} else if !s.table {
+		if err := s.checkLines(); err != nil {
+			return &Error{in.Name, 0, err}
+		}
+	} else {
 		if err := r.open(&in, s); err != nil {
 			if at := (*Error)(nil); errors.As(err, &at) {
 				return err

@@ -105,7 +105,11 @@ func (r *RecordReader) openText(ctx context.Context, in *Input) (io.Closer, erro
 		return nil, err
 	}
 	in.Stream = counted{f, r}
-	if err := in.unpack(); err != nil {
+	err = in.unpack()
+	if err == nil {
+		err = in.foreign()
+	}
+	if err != nil {
 		return nil, errors.Join(&Error{in.Name, 0, err}, f.Close())
 	}
 	return f, nil

@@ -2,6 +2,7 @@ package data
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,9 +16,9 @@ type Table struct {
 	Spec feature.Spec // what is known of the columns of training examples
 	// Transform, if not nil, is that of a model, and Spec counts nothing but for the separator.
 	Transform *feature.Transform
-	// Held, if not nil, is told how many examples there are and answers which of them are held out: nothing is learned of levels and
-	// sizes from those.
-	Held func(n int) func(i int) bool
+	// Held, if not nil, is told how many examples there are, and the group of each, if there are groups. It answers which examples are held
+	// out: nothing is learned of levels and sizes from those.
+	Held func(n int, group []int64) func(i int) bool
 	// Found, if not nil, is given what was found out of the columns, before Load answers.
 	Found func(*feature.Fit)
 }
@@ -50,6 +51,7 @@ type sheet struct {
 	header bool      // the first line is no row
 	cells  CellTable // whose rows they are; nil: lines are
 	begin  int       // bytes up to the end of that line
+	doubts []string  // what should be known of how the columns are read
 }
 
 // headLen is how much of an input is looked at to find out what its columns are.
@@ -100,6 +102,17 @@ func (s *settings) sheetOf(head []byte, whole bool, plan *feature.Plan) (*sheet,
 	return sh, s.planSheet(sh, header, rows, plan)
 }
 
+// headerIn are the names of the columns of a text that begins with head.
+func (s *settings) headerIn(head []byte) ([]string, error) {
+	head = bytes.TrimPrefix(head, []byte(byteOrderMark))
+	sep := cmp.Or(s.columns().Spec.Sep, s.sep, separatorOf(head))
+	rows, _, err := sampled(head, sep)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return rows[0], checkNames(rows[0])
+}
+
 // planSheet plans the columns of a sheet, of which some rows are known.
 func (s *settings) planSheet(sh *sheet, header []string, rows [][]string, plan *feature.Plan) (err error) {
 	sh.width = len(header)
@@ -108,12 +121,25 @@ func (s *settings) planSheet(sh *sheet, header []string, rows [][]string, plan *
 	case plan != nil:
 		sh.plan, err = plan.Of(header)
 	case t.Transform != nil:
-		sh.plan, err = t.Transform.Bind(header)
+		if sh.plan, err = t.Transform.Bind(header); err == nil {
+			if err = sh.plan.ReadAs(&t.Spec); err == nil {
+				sh.doubts = sh.plan.Differ(rows)
+			}
+		}
 	default:
-		sh.plan, err = t.Spec.Open(header, rows)
+		spec := t.Spec
+		if sh.cells != nil {
+			spec.Zones = sh.cells.Zones()
+		}
+		if sh.plan, err = spec.Open(header, rows); err == nil {
+			sh.doubts = sh.plan.Doubts()
+		}
 	}
 	if err != nil {
 		return err
+	}
+	if sh.cells != nil {
+		sh.plan.Zoned(sh.cells.Zones())
 	}
 	switch {
 	case s.NoLabel || sh.plan.Has(feature.Label):

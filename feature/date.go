@@ -45,14 +45,14 @@ func partOf(name string) *part {
 	return nil
 }
 
-// Formats that numbers of seconds and milliseconds since 1970 have.
+// Formats that numbers of seconds and milliseconds since 1970 have in models of older versions; now %s and %Q.
 const (
 	unixSeconds = "unix"
 	unixMillis  = "unix-ms"
 )
 
-// layouts are the formats that are found out, those of ISO 8601 first.
-func layouts() []string {
+// goLayouts are those of package time that models of older versions have, those of ISO 8601 first.
+func goLayouts() []string {
 	return []string{
 		time.DateOnly, time.DateTime, time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00",
 		"2006-01-02 15:04", "2006/01/02", "2006/01/02 15:04:05", "02.01.2006", "02.01.2006 15:04:05", "02-Jan-2006", "Jan 2, 2006",
@@ -60,9 +60,9 @@ func layouts() []string {
 	}
 }
 
-// parseTime reads a time in a format. Times without a zone are of UTC, and so are those with the name of one (CET) but no difference:
-// names are not the same everywhere.
-func parseTime(format string, text []byte) (t time.Time, ok bool) {
+// parseGoTime reads a time in a layout of package time. Times without a zone are of UTC, and so are those with the name of one (CET) but
+// no difference: names are not the same everywhere.
+func parseGoTime(format string, text []byte) (t time.Time, ok bool) {
 	switch format {
 	case unixSeconds, unixMillis:
 		v, n := number.ParseFloat64(text)
@@ -85,17 +85,18 @@ func parseTime(format string, text []byte) (t time.Time, ok bool) {
 	return t, err == nil && t.Year() > -10000 && t.Year() < 100000
 }
 
-// readTime reads a time in a format, or, if that is one of ISO 8601, in another of them: the same column has more or fewer parts elsewhere,
+// readGoTime reads a time in a layout of package time, or, if that is one of ISO 8601, in another of them: the same column has more or
+// fewer parts elsewhere,
 // as where a table of CSV comes as Parquet.
-func readTime(format string, text []byte) (t time.Time, ok bool) {
-	if t, ok = parseTime(format, text); ok || !strings.HasPrefix(format, time.DateOnly) {
+func readGoTime(format string, text []byte) (t time.Time, ok bool) {
+	if t, ok = parseGoTime(format, text); ok || !strings.HasPrefix(format, time.DateOnly) {
 		return t, ok
 	}
-	for _, other := range layouts() {
+	for _, other := range goLayouts() {
 		if !strings.HasPrefix(other, time.DateOnly) {
 			break
 		}
-		if t, ok = parseTime(other, text); ok {
+		if t, ok = parseGoTime(other, text); ok {
 			return t, true
 		}
 	}
@@ -131,10 +132,11 @@ func days(t time.Time) float64 { return float64(t.Unix()) / secondsOfDay }
 // FindTime finds a function that reads texts such as those of the sample as times: an increasing number for each, of seconds since 1970
 // where they are dates, else the number that the text is. ok is false where the sample has neither.
 func FindTime(sample []string) (read func(text []byte) (at float64, ok bool), ok bool) {
-	if format := formatOf(sample); format != "" {
+	if found := findFormats(sample); len(found) == 1 {
+		r := clock{main: found[0]}
 		return func(text []byte) (float64, bool) {
-			t, ok := parseTime(format, text)
-			return float64(t.Unix()) + float64(t.Nanosecond())/1e9, ok
+			s, ok := r.stamp(text)
+			return float64(s.wall-int64(s.offset)) + float64(s.nanos)/1e9, ok
 		}, true
 	}
 	read = func(text []byte) (float64, bool) {

@@ -25,7 +25,10 @@ type Description struct {
 	About bool   `json:"about,omitempty"`
 	First string `json:"first,omitempty"` // time
 	Last  string `json:"last,omitempty"`
-	Hint  string `json:"hint,omitempty"` // what a person should do about it, "" for nothing
+	// Of dates the format in the notation of strptime, and the zone of the times, "" if they have none.
+	Format   string `json:"format,omitempty"`
+	Timezone string `json:"timezone,omitempty"`
+	Hint     string `json:"hint,omitempty"` // what a person should do about it, "" for nothing
 }
 
 // Numbers are sizes of numbers. Quantiles are of a sample of at most 262144 of them, those of the shares that QuantileShares has.
@@ -50,6 +53,11 @@ func (f *Fit) Hints() (all []string) {
 		c := &f.plan.columns[i]
 		if c.Kind == Label || c.Kind == Weight || c.Kind == Group {
 			continue
+		}
+		if z := f.plan.zones[i]; z != nil {
+			if note := z.note(c.Name); note != "" {
+				all = append(all, note)
+			}
 		}
 		d := f.outline(i)
 		if hint := d.hint(); hint != "" && (d.Rows == 0 || f.rows >= differentRows) {
@@ -103,12 +111,19 @@ func (s *Survey) Describe(levels int) (all []Description) {
 		case c.Kind == Date:
 			if d.Missing = s.rows - span.n; span.n > 0 {
 				d.First, d.Last = timeText(span.first), timeText(span.last)
+				if k := s.plan.clocks[i]; k.main != nil && !k.main.dated {
+					d.First, d.Last = span.first.Format(time.TimeOnly), span.last.Format(time.TimeOnly)
+				}
+			}
+			d.Format, d.Timezone = c.Format, c.Timezone
+			if z := s.plan.zones[i]; z != nil {
+				d.Timezone, d.Hint = z.name(), z.note(c.Name)
 			}
 		case s.plan.first[i+1] > first && s.plan.fields[first].isNumber():
 			d.numbers(&s.stats[first], s.stats[first].skewed(&s.plan.fields[first], c))
 		}
 		d.Rows = s.rows - d.Missing
-		if d.Hint = d.hint(); d.Hint == "" && 2*d.Missing > s.rows {
+		if d.Hint = cmp.Or(d.Hint, d.hint()); d.Hint == "" && 2*d.Missing > s.rows {
 			d.Hint = "mostly missing"
 		}
 		all = append(all, d)

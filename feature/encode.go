@@ -39,7 +39,8 @@ type Encoder struct {
 	hashes [BlockRows]uint64
 	touch  uint64
 	unseen []Unseen
-	when   [][]moment // by column of times, where the plan is for a survey
+	when   [][]moment   // by column of times, where the plan is for a survey
+	seen   []*zonesSeen // by column of times, where the plan finds out their zones
 }
 
 // moment is a time, if ok.
@@ -62,6 +63,12 @@ func (p *Plan) Encoder() *Encoder {
 	for i := range p.columns {
 		if p.open != nil && p.open[i] != nil {
 			e.local[i] = newLevels(0)
+		}
+	}
+	e.seen = make([]*zonesSeen, len(p.columns))
+	for i := range p.zones {
+		if p.zones[i] != nil {
+			e.seen[i] = &zonesSeen{of: p.zones[i]}
 		}
 	}
 	if p.surveyed {
@@ -192,6 +199,9 @@ func (e *Encoder) numbers(c *Column, f int, cells Cells) {
 	for k := range id {
 		text := cells.Text[lo[k]:hi[k]]
 		x, n := number.ParseFloat32(text)
+		if c.Format == DurationFormat && n != len(text) {
+			x, n = durationOf(text)
+		}
 		switch {
 		case n == len(text) && n > 0 && x-x == 0:
 			if len(absent) == 0 || !slices.Contains(absent, x) {
@@ -332,9 +342,10 @@ func (e *Encoder) times(i int, cells Cells) {
 	}
 	for k := range e.rows {
 		text := trimmed(cells.Text[cells.Lo[k]:cells.Hi[k]])
-		t, ok := readTime(c.Format, text)
+		t, ok := e.plan.clocks[i].read(text, e.seen[i])
 		if !ok && !e.plan.missing[string(text)] {
-			e.bad(k, "column %q: %s, want a time such as %s", c.Name, quote(text), exampleOf(c.Format))
+			e.bad(k, "column %q: %s, want a time such as %s (--date-format %s=FORMAT names another format)", c.Name, quote(text),
+				e.plan.clocks[i].example(), c.Name)
 		}
 		if e.when != nil {
 			e.when[i] = append(e.when[i], moment{t, ok})

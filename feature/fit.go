@@ -209,6 +209,9 @@ func (f *Fit) Transform() (t *Transform, ids [][]int32, err error) {
 				return nil, nil, fmt.Errorf("column %q: %w", c.Name, err)
 			}
 		}
+		if z := f.plan.zones[i]; z != nil {
+			c.Timezone = z.name()
+		}
 	}
 	for at := range f.plan.fields {
 		one, s := &f.plan.fields[at], &f.stats[at]

@@ -88,7 +88,7 @@ var (
 )
 
 // lookAtTexts reports texts that are all numbers as people write them.
-func (p *Plan) lookAtTexts(c *Column, texts []string) bool {
+func (p *Plan) lookAtTexts(c *Column, texts []string) {
 	for _, one := range peopleNumber {
 		all := true
 		for _, text := range texts {
@@ -97,8 +97,7 @@ func (p *Plan) lookAtTexts(c *Column, texts []string) bool {
 		if all {
 			p.doubts = append(p.doubts, fmt.Sprintf("column %q: %s, such as %q, are read as categories, want plain digits to learn from them as numbers",
 				c.Name, one.what, texts[0]))
-			return true
+			return
 		}
 	}
-	return false
 }

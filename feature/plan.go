@@ -1,6 +1,7 @@
 package feature
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -26,6 +27,8 @@ type Plan struct {
 	missing map[string]bool
 	none    [][]byte  // the texts of missing
 	absent  []float32 // the numbers among them
+	clocks  []*clock  // of date columns
+	zones   []*zones  // of date columns whose zone the rows of an open plan say
 
 	positive string // label, in an open plan; "": not said
 	doubts   []string
@@ -76,14 +79,24 @@ func (s *Spec) Open(header []string, sample [][]string) (*Plan, error) {
 			c.Kind = Ignore
 			p.doubts = append(p.doubts, fmt.Sprintf("column %q is ignored: it is the index of a DataFrame or numbers the rows (--numeric or "+
 				"--categorical %s takes it)", name, name))
-		} else {
-			p.find(&c, cells)
+		} else if err := p.find(&c, cells, s); err != nil {
+			return nil, err
 		}
 		c.usual(s.Raw)
 		p.columns, p.cell = append(p.columns, c), append(p.cell, i)
 	}
 	p.layout()
 	p.dictionaries()
+	var err error
+	if p.clocks, err = clocks(p.columns); err != nil {
+		return nil, err
+	}
+	p.zones = make([]*zones, len(p.columns))
+	for i, c := range p.columns {
+		if p.clocks[i] != nil && c.Timezone == "" {
+			p.zones[i] = newZones()
+		}
+	}
 	return p, nil
 }
 
@@ -158,7 +171,7 @@ func (p *Plan) miss(texts []string) {
 }
 
 // find finds out what a user left open of a column, by some of its cells.
-func (p *Plan) find(c *Column, cells []string) {
+func (p *Plan) find(c *Column, cells []string, s *Spec) error {
 	for i := range cells {
 		cells[i] = strings.Trim(cells[i], blanks)
 	}
@@ -168,19 +181,33 @@ func (p *Plan) find(c *Column, cells []string) {
 	if c.Kind == Label { // where some are numbers, the others are mistakes
 		c.Texts = c.Texts || len(there) > 0 && len(others) == len(there)
 	}
+	if c.Kind == Auto && s.DateFormat != "" && allAre(s.DateFormat, there) {
+		c.Kind = Date
+	}
 	if c.Kind == Auto {
 		switch c.Kind = Categorical; {
-		case numbers:
-			c.Kind = Numeric
-			p.lookAtNumbers(c, there)
+		case numbers, durations(others, there):
+			if c.Kind = Numeric; numbers {
+				p.lookAtNumbers(c, there)
+			}
 		case len(others) > 0 && mostly*len(others) <= len(there):
 			p.doubts = append(p.doubts, doubt(c.Name, others, len(there)))
 		case len(others) > 0 && !slices.ContainsFunc(others, func(text string) bool { return !withCommas.MatchString(text) }):
 			p.doubts = append(p.doubts, fmt.Sprintf("column %q: numbers with commas, such as %q, are read as texts, want points before "+
 				"fractions and nothing between thousands", c.Name, others[0]))
-		case len(others) > 0 && p.lookAtTexts(c, others):
-		case c.Format != "" || formatOf(there) != "":
-			c.Kind = Date
+		default:
+			switch found := findFormats(there); {
+			case len(found) > 1:
+				return ambiguous(c.Name, there[0], found)
+			case len(found) == 1:
+				c.Kind, c.Format = Date, found[0].text
+			default:
+				if text := looksLikeDates(c.Name, there); text != "" {
+					p.doubts = append(p.doubts, text)
+				} else if len(others) > 0 {
+					p.lookAtTexts(c, others)
+				}
+			}
 		}
 	}
 	if c.Kind == Hash && c.Compare == AsFound {
@@ -192,17 +219,70 @@ func (p *Plan) find(c *Column, cells []string) {
 			}
 		})
 	}
-	if c.Kind == Date && c.Format == "" {
-		if c.Format = formatOf(there); c.Format == "" && numbers {
-			c.Format = unixSeconds
-			if v, _ := number.ParseFloat64([]byte(there[0])); v > 1e11 {
-				c.Format = unixMillis
-			}
+	if c.Kind == Numeric && c.Format == "" && (durations(others, there) || len(others) > 0 && timesOfDay(others)) {
+		c.Format = DurationFormat
+	}
+	if c.Kind != Date {
+		return nil
+	}
+	return p.findDate(c, there, numbers, s)
+}
+
+// findDate finds out the format, the zone and the parts of a date column.
+func (p *Plan) findDate(c *Column, there []string, numbers bool, s *Spec) error {
+	c.Format = cmp.Or(c.Format, s.DateFormat)
+	if c.Format == "" {
+		found := findFormats(there)
+		switch {
+		case numbers:
+			return wrong("column %q: numbers such as %s may be seconds since 1970, dates or others, want their format: --date-format %s=%%s for "+
+				"seconds since 1970, %s=%%Q for milliseconds, %s=%%Y%%m%%d for dates such as 20201231", c.Name, there[0], c.Name, c.Name, c.Name)
+		case len(found) > 1:
+			return ambiguous(c.Name, there[0], found)
+		case len(found) == 1:
+			c.Format = found[0].text
+		case len(there) > 0:
+			return wrong("column %q: dates such as %q have no known format in common, want it named: --date-format %s=FORMAT in strptime "+
+				"notation, such as %%d/%%m/%%Y", c.Name, there[0], c.Name)
+		default:
+			c.Format = isoPatterns[0].text
 		}
 	}
-	if c.Kind == Date && c.Parts == nil && !strings.Contains(c.Format, "15") && !strings.HasPrefix(c.Format, unixSeconds) {
-		c.Parts = slices.DeleteFunc(partNames(), func(name string) bool { return name == "hour" })
+	of, err := compile(c.Format)
+	if err != nil {
+		return err
 	}
+	if c.Timezone == "" {
+		if c.Timezone = s.Timezone; c.Timezone == "" && of.zoned {
+			c.Timezone = s.Zones[c.Name]
+		}
+	}
+	if c.Parts == nil {
+		c.Parts = slices.DeleteFunc(partNames(), func(name string) bool { return !of.has(name) })
+	}
+	return nil
+}
+
+// has reports whether times of the format have the part.
+func (p *pattern) has(part string) bool {
+	day := strings.Contains(p.text, "%d") || strings.ContainsAny(p.text, "ejuFDsQ")
+	switch part {
+	case "hour":
+		return p.timed
+	case "weekday":
+		return p.dated && day
+	case "day":
+		return p.dated && day
+	case "month":
+		return p.dated
+	}
+	return true
+}
+
+// allAre reports whether there are texts, all of a format.
+func allAre(format string, texts []string) bool {
+	p, err := compile(format)
+	return err == nil && len(texts) > 0 && !slices.ContainsFunc(texts, func(text string) bool { return !ok(p, text) })
 }
 
 // isAbsent reports whether a cell spells a number that stands for nothing.
@@ -243,29 +323,13 @@ func isNumber(text string) bool {
 // withCommas are numbers with a comma before the fraction, or between thousands.
 var withCommas = regexp.MustCompile(`^[-+]?(\d+,\d+|\d{1,3}(\.\d{3})+,\d+|\d{1,3}(,\d{3})+(\.\d+)?)$`)
 
-// formatOf is the format that all texts have, "" if there is none.
-func formatOf(texts []string) string {
-	if len(texts) == 0 {
-		return ""
-	}
-	for _, layout := range layouts() {
-		if !slices.ContainsFunc(texts, func(text string) bool {
-			_, ok := parseTime(layout, []byte(text))
-			return !ok
-		}) {
-			return layout
-		}
-	}
-	return ""
-}
-
 // Bind plans a table of raw rows for the transformation: its columns may come in another order and have others between. One that the
 // model learned from has to be there; label, weight and group may be missing.
 func (t *Transform) Bind(header []string) (*Plan, error) {
 	if err := checkHeader(header); err != nil {
 		return nil, err
 	}
-	p := &Plan{columns: t.Columns, fields: t.fields, first: t.first, known: t.known}
+	p := &Plan{columns: t.Columns, fields: t.fields, first: t.first, known: t.known, clocks: t.clocks}
 	p.miss(t.Missing)
 	return p, p.bind(header)
 }

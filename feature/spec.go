@@ -2,6 +2,7 @@ package feature
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,6 +86,11 @@ type Spec struct {
 	Names    []string // of the columns, where the first line has none
 	// Raw keeps numbers as they are where their column does not say otherwise: trees ask for their order alone.
 	Raw bool
+	// DateFormat is that of dates for which none is said, in the notation of strptime; "": it is found out. Timezone is the zone in which
+	// instants are taken and times without a zone are written, of columns for which none is said; "": that of the column.
+	DateFormat, Timezone string
+	// Zones are those that the table itself names, by column.
+	Zones map[string]string
 }
 
 // MissingTexts are those that stand for nothing where the user does not say others.
@@ -108,15 +114,18 @@ type Column struct {
 	Name string `json:"name,omitempty"`
 	Kind Kind   `json:"kind,omitempty"`
 
-	Log       *bool    `json:"log,omitempty"`       // numeric: sign(x) ln(1+|x|); nil: where the column is skewed
-	Scale     string   `json:"scale,omitempty"`     // numeric: Standard or None; "": Standard
-	Buckets   int      `json:"buckets,omitempty"`   // buckets: how many
-	Min       int      `json:"min,omitempty"`       // categorical, multi: examples that a level has at least
-	Most      int      `json:"most,omitempty"`      // levels with an id at most
-	Size      int64    `json:"size,omitempty"`      // hash: how many features
-	Separator string   `json:"separator,omitempty"` // multi: between levels
-	Format    string   `json:"format,omitempty"`    // date: a layout of package time, or unix, unix-ms; "": found out
-	Parts     []string `json:"parts,omitempty"`     // date
+	Log       *bool  `json:"log,omitempty"`       // numeric: sign(x) ln(1+|x|); nil: where the column is skewed
+	Scale     string `json:"scale,omitempty"`     // numeric: Standard or None; "": Standard
+	Buckets   int    `json:"buckets,omitempty"`   // buckets: how many
+	Min       int    `json:"min,omitempty"`       // categorical, multi: examples that a level has at least
+	Most      int    `json:"most,omitempty"`      // levels with an id at most
+	Size      int64  `json:"size,omitempty"`      // hash: how many features
+	Separator string `json:"separator,omitempty"` // multi: between levels
+	// Format is that of dates, in the notation of strptime (in models of older versions a layout of package time, unix or unix-ms), "": found
+	// out; of numbers DurationFormat, or "".
+	Format   string   `json:"format,omitempty"`
+	Timezone string   `json:"timezone,omitempty"` // date: in which instants are taken; "": as they are written
+	Parts    []string `json:"parts,omitempty"`    // date
 	// Compare is which cells are the same category: of categorical, multi and hash.
 	Compare Comparison `json:"compare,omitempty"`
 
@@ -138,6 +147,7 @@ type Column struct {
 func ParseSpec(src []byte) (*Spec, error) {
 	var f struct {
 		Label, Positive, Weight, Group, Separator string
+		Format, Timezone                          string
 		Ignore, Missing, Names                    []string
 		Columns                                   map[string]json.RawMessage
 	}
@@ -146,6 +156,9 @@ func ParseSpec(src []byte) (*Spec, error) {
 	}
 	s := &Spec{Missing: f.Missing, Names: f.Names, Positive: f.Positive}
 	var err error
+	if err := s.Dates("", f.Format, f.Timezone); err != nil {
+		return nil, err
+	}
 	if s.Sep, err = ParseSeparator(f.Separator); err != nil {
 		return nil, err
 	}
@@ -256,6 +269,11 @@ func (s *Spec) Set(name string, c Column) error {
 		c.Kind = before.Kind
 	}
 	c.Name = name
+	if c.Kind == Date || c.Kind == Auto {
+		if err := c.dates(); err != nil {
+			return err
+		}
+	}
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -269,6 +287,27 @@ func (s *Spec) Set(name string, c Column) error {
 	}
 	s.Columns[name] = c
 	return nil
+}
+
+// Dates says how the dates of a column are written, or with name "" those of all for which nothing else is said: a format in the notation
+// of strptime and a time zone, "" for what stays open.
+func (s *Spec) Dates(name, format, zone string) error {
+	if format != "" {
+		if _, err := compile(format); err != nil {
+			return err
+		}
+	}
+	if _, err := ParseZone(zone); err != nil {
+		return err
+	}
+	if name == "" {
+		s.DateFormat, s.Timezone = cmp.Or(format, s.DateFormat), cmp.Or(zone, s.Timezone)
+		return nil
+	}
+	c := s.Columns[name]
+	c.Kind = cmp.Or(c.Kind, Date)
+	c.Format, c.Timezone = cmp.Or(format, c.Format), cmp.Or(zone, c.Timezone)
+	return s.Set(name, c)
 }
 
 // Find is the column of the kind, "" if the user names none.
@@ -299,6 +338,8 @@ func (c *Column) check() error {
 		return wrong("levels of %d examples at least, %d levels at most, want 0 or more, up to %d", c.Min, c.Most, LevelLimit)
 	case c.Size < 0 || c.Size > SizeLimit:
 		return wrong("hashed to %d features, want 1 to %d", c.Size, int64(SizeLimit))
+	case c.Timezone != "" && c.Kind != Date:
+		return wrong("time zone %q of a column that is %s, want it of dates", c.Timezone, c.Kind)
 	case !slices.Contains([]Comparison{AsFound, AsTexts, AsNumbers, AsBooleans}, c.Compare):
 		return wrong("categories compared as %q, want %s, %s or %s", c.Compare, AsTexts, AsNumbers, AsBooleans)
 	case len(c.Separator) > 1:
@@ -313,6 +354,27 @@ func (c *Column) check() error {
 		}
 	}
 	return nil
+}
+
+// dates checks the format and the zone of a date column that a user describes. A layout of package time becomes one of strptime.
+func (c *Column) dates() error {
+	if c.Format != "" && !strings.Contains(c.Format, "%") {
+		format, ok := fromGo(c.Format)
+		if !ok {
+			return wrong("date format %q, want strptime notation such as %%d/%%m/%%Y", c.Format)
+		}
+		c.Format = format
+	}
+	if c.Kind == Auto && (c.Format != "" || c.Timezone != "") {
+		c.Kind = Date
+	}
+	if c.Format != "" {
+		if _, err := compile(c.Format); err != nil {
+			return err
+		}
+	}
+	_, err := ParseZone(c.Timezone)
+	return err
 }
 
 // usual fills in the settings that the user left open.

@@ -28,10 +28,15 @@ type Transform struct {
 	first  []int
 	known  []*levels
 	dim    int64
+	clocks []*clock // of date columns
 }
 
 // prepare computes what follows from the columns.
 func (t *Transform) prepare() error {
+	var err error
+	if t.clocks, err = clocks(t.Columns); err != nil {
+		return err
+	}
 	p := Plan{columns: t.Columns}
 	p.layout()
 	t.fields, t.first, t.known, t.dim = p.fields, p.first, make([]*levels, len(t.Columns)), 0

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -42,6 +41,7 @@ type save struct {
 	stage  *Stage
 	let    func()                // lets the stage go
 	over   map[string]blob.State // what may be replaced: at the path, and beside it
+	relay  *relay                // holds the blocks until the commit, if they may overlap; nil: the Writer gets them
 }
 
 func (w *save) begin(ctx context.Context, folder bool, o Options) (err error) {
@@ -53,8 +53,14 @@ func (w *save) begin(ctx context.Context, folder bool, o Options) (err error) {
 		return err
 	}
 	o.gate = newGate()
-	w.gate, w.opts = o.gate, o
+	if err := o.loseLong(); err != nil {
+		return err
+	}
+	w.gate, w.opts, w.files = o.gate, o, o.Files
 	if w.gate.room, err = room(ctx, w.bucket, w.to); err != nil {
+		return err
+	}
+	if err := o.needFiles(); err != nil {
 		return err
 	}
 	if err := loseOrigins(w.ms, info, &o); err != nil {
@@ -72,19 +78,23 @@ func (w *save) begin(ctx context.Context, folder bool, o Options) (err error) {
 	if err := w.hold(ctx); err != nil {
 		return err
 	}
-	in := w.inside()
+	in, slash := w.inside(), ""
 	if folder {
-		in += "/"
+		slash = "/"
 	}
-	inner, err := w.codec.Create(ctx, w.bucket, in, w.ms, o)
-	if err == nil {
-		w.Writer = inner // not beside an error: it may be a nil pointer that is not a nil Writer
+	inner, err := w.codec.Create(ctx, w.bucket, in+slash, w.ms, o)
+	if err != nil {
+		return err
+	}
+	w.Writer = inner // not beside an error: it may be a nil pointer that is not a nil Writer
+	if o.Relay != nil && info.Overlaps == nil {
+		w.relay, err = newRelay(ctx, &o, w.bucket, in+relayEnding, w.ms)
 	}
 	return err
 }
 
 // inside is the path within the stage.
-func (w *save) inside() string { return w.stage.Name(path.Base(w.to)) }
+func (w *save) inside() string { return w.stage.Name(blob.Base(w.to)) }
 
 // look remembers what lies at the path and beside it, and goes when that is replaced.
 func (w *save) look(ctx context.Context, over blob.State) error {
@@ -132,15 +142,30 @@ func (w *save) Put(ctx context.Context, name string, b matrix.Block) (Part, erro
 	if err := ctx.Err(); err != nil {
 		return nil, w.final(err)
 	}
-	if err := w.opts.fillBlock(name, b); err != nil {
-		return nil, w.final(err)
+	if w.relay == nil {
+		p, err := w.put(ctx, name, b)
+		return p, w.final(err)
 	}
-	p, err := w.Writer.Put(ctx, name, b)
+	p, err := w.relay.put(ctx, name, b, w.put)
 	return p, w.final(err)
+}
+
+// put hands a block to the codec.
+func (w *save) put(ctx context.Context, name string, b matrix.Block) (Part, error) {
+	if err := w.opts.fillBlock(name, b); err != nil {
+		return nil, err
+	}
+	return w.Writer.Put(ctx, name, b)
 }
 
 // Commit implements Writer.
 func (w *save) Commit(ctx context.Context, parts []Part) error {
+	if w.relay != nil {
+		var err error
+		if parts, err = w.relay.hand(ctx, parts, w.put); err != nil {
+			return w.final(err)
+		}
+	}
 	if err := w.Writer.Commit(ctx, parts); err != nil {
 		return w.final(err)
 	}
@@ -157,6 +182,9 @@ func (w *save) Commit(ctx context.Context, parts []Part) error {
 
 // Abort implements Writer.
 func (w *save) Abort(ctx context.Context) {
+	if w.relay != nil && w.relay.to != nil {
+		w.relay.to.Abort(ctx)
+	}
 	if w.Writer != nil {
 		w.Writer.Abort(ctx)
 	}
@@ -234,9 +262,9 @@ func (w *save) final(err error) error {
 	if err == nil || w.stage == nil {
 		return Wrap(w.codec.Info().Name, w.to, err)
 	}
-	base := regexp.QuoteMeta(path.Base(w.to))
+	base := regexp.QuoteMeta(blob.Base(w.to))
 	inside := `(?:/` + base + `(?:/_tmp\.[^ :]*)?|/[^ :]*)?` // what is written, or a piece of it, which has no name for the user
-	return restage(Wrap(w.codec.Info().Name, w.inside(), err), path.Base(w.to), inside)
+	return restage(Wrap(w.codec.Info().Name, w.inside(), err), blob.Base(w.to), inside)
 }
 
 // readBack opens what was written as any reader finds it, and refuses to go on if it says something else than what was to be

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"path"
 	"slices"
 	"strings"
 
@@ -28,7 +27,7 @@ func (f folder) members(ctx context.Context, b blob.Bucket, p string) ([]string,
 	}
 	var files []string
 	for _, i := range infos {
-		if path.Dir(i.Name) == p && strings.EqualFold(path.Ext(i.Name), f.Info().Ext) {
+		if blob.Within(p, i.Name) && strings.EqualFold(blob.Ext(i.Name), f.Info().Ext) {
 			files = append(files, i.Name)
 		}
 	}
@@ -82,29 +81,27 @@ func (f folder) OpenTable(ctx context.Context, b blob.Bucket, p string, o Option
 	return OpenTable(ctx, f.Codec, b, p, o)
 }
 
-// maxBeside is the largest file beside the matrices that is read with them, in bytes.
-const maxBeside = 16 << 20
-
 // beside reads the files right below the path that hold no matrix and are not the sidecar of one.
 func beside(ctx context.Context, b blob.Bucket, p, ext string) (files map[string][]byte, notes []string, err error) {
 	infos, err := b.List(ctx, p)
 	for _, i := range infos {
 		of, sidecar := strings.CutSuffix(i.Name, SidecarExt)
-		if path.Dir(i.Name) != p || strings.EqualFold(path.Ext(i.Name), ext) || sidecar && strings.EqualFold(path.Ext(of), ext) {
+		if !blob.Within(p, i.Name) || strings.EqualFold(blob.Ext(i.Name), ext) || sidecar && strings.EqualFold(blob.Ext(of), ext) {
 			continue
 		}
-		if i.Size > maxBeside {
-			notes = append(notes, fmt.Sprintf("file %s left out: %d bytes, want at most %d", i.Name, i.Size, maxBeside))
+		name := blob.Base(i.Name)
+		if why := TooLong(name, i.Size); why != "" {
+			notes = append(notes, fmt.Sprintf("file %s left out: %s", i.Name, why))
 			continue
 		}
-		data, err := blob.ReadAll(ctx, b, i.Name, maxBeside)
+		data, err := blob.ReadAll(ctx, b, i.Name, FileLimit(name))
 		if err != nil {
 			return nil, nil, err
 		}
 		if files == nil {
 			files = map[string][]byte{}
 		}
-		files[path.Base(i.Name)] = data
+		files[name] = data
 	}
 	return files, notes, err
 }
@@ -163,7 +160,7 @@ func (f folder) checkNames(ms []matrix.Meta, files map[string][]byte) error {
 		seen[m.Name] = true
 	}
 	for name := range files {
-		if !PlainName(name) || strings.EqualFold(path.Ext(name), f.Info().Ext) {
+		if !PlainName(name) || strings.EqualFold(blob.Ext(name), f.Info().Ext) {
 			return fmt.Errorf("file %q cannot lie beside the matrices", name)
 		}
 	}
@@ -197,7 +194,7 @@ func (r *folderReader) add(ctx context.Context, c Codec, b blob.Bucket, file str
 	}
 	m := ms[0]
 	r.inner = append(r.inner, m.Name)
-	m.Name, m.Unnamed = strings.TrimSuffix(path.Base(file), path.Ext(file)), false // the file keeps it
+	m.Name, m.Unnamed = blob.Stem(file), false // the file keeps it
 	for _, other := range r.ms {
 		if other.Name == m.Name {
 			return fmt.Errorf("a second file for matrix %q: %w", m.Name, ErrCorrupt)

@@ -115,6 +115,9 @@ type Info struct {
 	// Needs is the file that must lie beside the matrices because the format holds only what it describes (trees.json: boosted
 	// trees); "" if it holds any matrices.
 	Needs string
+	// Overlaps, if it is not nil, says that blocks of a sparse matrix may overlap as long as no cell is in two of them (hash
+	// partitions), and has the options for such blocks if they are soon read again: Options.Relay.
+	Overlaps map[string]string
 	// Loose says that any text can look like the begin of such a file, so that what is wrong with one tells nothing.
 	Loose bool
 	// Endings are other usual endings.
@@ -160,7 +163,7 @@ type Part []byte
 
 // Writer writes the matrices of a path. Put may be called by many goroutines.
 type Writer interface {
-	// Put stores a block of the matrix. The blocks of one matrix must not overlap. b is not kept.
+	// Put stores a block of the matrix. The blocks of one matrix must not overlap, but for Info.Overlaps. b is not kept.
 	Put(ctx context.Context, name string, b matrix.Block) (Part, error)
 	// Commit makes visible what all Parts of all Writers of the stage say, whole or not at all. Cells of a dense matrix
 	// that no block held are an error.
@@ -186,6 +189,9 @@ type Options struct {
 	MaxDense int64
 	// Files are small files to store beside the matrices.
 	Files map[string][]byte
+	// Relay is set where blocks of sparse matrices overlap. Unless the target has Info.Overlaps, they are stored by the relay, and
+	// the commit converts them.
+	Relay Codec
 	// Set has the codec's own options, by name.
 	Set map[string]string
 

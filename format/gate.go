@@ -98,8 +98,7 @@ var companions = []string{"columns.json", "graph.json", "job.yaml", "trees.json"
 // beside it; the others are lost.
 func LoseFiles(o *Options) error {
 	for _, name := range slices.Sorted(maps.Keys(o.Files)) {
-		if slices.Contains(companions, name) {
-			o.open().beside[name] = o.Files[name]
+		if o.Accompany(name) {
 			continue
 		}
 		if err := o.Lose(Files, "", "file %s", name); err != nil {

@@ -9,11 +9,37 @@ import (
 	"thole.example/matrix"
 )
 
-// Open opens the path as the codec's, with the files that lie beside it.
-func Open(ctx context.Context, c Codec, b blob.Bucket, path string, o Options) (Reader, error) {
+// Open opens the path as the codec's, with the files that lie beside it. All that the Reader reads at the path is of one model, also while
+// it is replaced: what is not there any more fails with blob.ErrChanged.
+func Open(ctx context.Context, c Codec, b blob.Bucket, path string, o Options) (r Reader, err error) {
+	err = pinned(ctx, b, path, func(v *blob.View) (err error) {
+		r, err = openIn(ctx, c, v, path, o)
+		return err
+	})
+	return r, err
+}
+
+// pinned calls open with a view in which what lies at the path does not change, and again if it changed before it was open. The view is
+// closed if open fails.
+func pinned(ctx context.Context, b blob.Bucket, path string, open func(v *blob.View) error) error {
+	return blob.Again(ctx, func() error {
+		v, err := blob.Pin(ctx, b, path)
+		if err != nil {
+			return err
+		}
+		if err = open(v); err != nil {
+			v.Close()
+		}
+		return err
+	})
+}
+
+// openIn opens the path within a view, which the Reader closes.
+func openIn(ctx context.Context, c Codec, v *blob.View, path string, o Options) (Reader, error) {
 	if err := o.CheckSet(c.Info()); err != nil {
 		return nil, err
 	}
+	var b blob.Bucket = v
 	r, err := c.Open(ctx, b, path, o)
 	if err != nil {
 		return nil, Wrap(c.Info().Name, path, err)
@@ -23,10 +49,7 @@ func Open(ctx context.Context, c Codec, b blob.Bucket, path string, o Options) (
 		r.Close()
 		return nil, Wrap(c.Info().Name, path, err)
 	}
-	if len(files) == len(r.Files()) {
-		return r, nil
-	}
-	return &accompanied{r, files}, nil
+	return &accompanied{r, v, files}, nil
 }
 
 // withCompanions adds the companions of the file at the path to the files that its reader has.
@@ -36,7 +59,7 @@ func withCompanions(ctx context.Context, b blob.Bucket, path string, own map[str
 		if _, inside := own[name]; inside {
 			continue
 		}
-		data, err := blob.ReadAll(ctx, b, path+"."+name, maxBeside)
+		data, err := blob.ReadAll(ctx, b, path+"."+name, FileLimit(name))
 		if Missing(err) || errors.Is(err, blob.ErrName) {
 			continue
 		}
@@ -59,11 +82,15 @@ func withCompanions(ctx context.Context, b blob.Bucket, path string, own map[str
 	return files, nil
 }
 
-// accompanied is a Reader of a file beside which others lie. It can what the Reader can.
+// accompanied is a Reader with the files that lie beside what it reads, and the view that it reads in. It can what the Reader can.
 type accompanied struct {
 	Reader
+	view  *blob.View
 	files map[string][]byte
 }
+
+// Close implements Reader.
+func (r *accompanied) Close() error { return errors.Join(r.Reader.Close(), r.view.Close()) }
 
 // Files implements Reader.
 func (r *accompanied) Files() map[string][]byte { return r.files }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -31,10 +30,10 @@ func (s Set) Lookup(name string) (Codec, error) {
 
 // ByExt finds the codec whose files usually have the ending of the path, and the options that the ending stands for.
 func (s Set) ByExt(name string) (Codec, map[string]string, error) {
-	ext := path.Ext(strings.TrimSuffix(name, "/"))
+	ext := blob.Ext(strings.TrimSuffix(name, "/"))
 	var known []string
 	for _, c := range s {
-		for _, e := range c.Info().endings() {
+		for _, e := range c.Info().AllEndings() {
 			if strings.EqualFold(ext, e.Ext) {
 				return c, maps.Clone(e.Set), nil
 			}
@@ -45,8 +44,8 @@ func (s Set) ByExt(name string) (Codec, map[string]string, error) {
 		name, ErrUnknown, strings.Join(known, " "))
 }
 
-// endings are all endings of the format's files, the usual one first.
-func (i Info) endings() []Ending {
+// AllEndings are all endings of the format's files, the usual one first.
+func (i Info) AllEndings() []Ending {
 	if i.Ext == "" {
 		return i.Endings
 	}
@@ -55,6 +54,16 @@ func (i Info) endings() []Ending {
 
 // Detect finds the codec of a path and the dialect it holds. The error says what was found instead.
 func (s Set) Detect(ctx context.Context, b blob.Bucket, name string) (c Codec, dialect string, err error) {
+	err = pinned(ctx, b, name, func(v *blob.View) (err error) {
+		if c, dialect, err = s.detect(ctx, v, name); err == nil {
+			err = v.Close()
+		}
+		return err
+	})
+	return c, dialect, err
+}
+
+func (s Set) detect(ctx context.Context, b blob.Bucket, name string) (c Codec, dialect string, err error) {
 	infos, err := b.List(ctx, name)
 	if err != nil {
 		return nil, "", err
@@ -88,7 +97,7 @@ func (s Set) Detect(ctx context.Context, b blob.Bucket, name string) (c Codec, d
 
 // partOf reports whether a file is one of those that a model in a folder consists of; "" if not.
 func (s Set) partOf(ctx context.Context, b blob.Bucket, name string, infos []blob.Info) string {
-	dir := path.Dir(name)
+	dir := blob.Parent(name)
 	if infos[0].Name != name || dir == "." || dir == "/" {
 		return ""
 	}
@@ -141,11 +150,43 @@ func (s Set) nearest(ctx context.Context, b blob.Bucket, name string, folder boo
 	return near
 }
 
+// namedLimit is how many paths an error names.
+const namedLimit = 8
+
+// entries names what lies right in a folder, of which these are all files.
+func entries(folder string, infos []blob.Info) string {
+	var names []string
+	for _, i := range infos {
+		rel, _ := blob.Rel(folder, i.Name)
+		if first, _, deeper := strings.Cut(rel, "/"); deeper {
+			rel = first + "/"
+		}
+		if len(names) == 0 || names[len(names)-1] != rel { // they are sorted
+			names = append(names, rel)
+		}
+	}
+	return firstOf(names)
+}
+
+// firstOf names the first few, and says how many more there are.
+func firstOf(names []string) string {
+	text := strings.Join(names[:min(len(names), namedLimit)], ", ")
+	if n := len(names) - namedLimit; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
+
+// Several is the error of a folder that holds several models, each at a path of its own.
+func Several(paths []string) error {
+	return fmt.Errorf("%w: a folder of %d models, want the path of one: %s", ErrUnknown, len(paths), firstOf(paths))
+}
+
 // found describes a path that no codec knows.
 func found(ctx context.Context, b blob.Bucket, name string, infos []blob.Info) string {
 	if infos[0].Name != name {
-		text := fmt.Sprintf("a folder with %d files, the first is %s", len(infos), infos[0].Name)
-		if !slices.ContainsFunc(infos, func(i blob.Info) bool { return strings.Trim(path.Base(i.Name), "0123456789") != "" }) {
+		text := fmt.Sprintf("a folder with %d files: %s", len(infos), entries(name, infos))
+		if !slices.ContainsFunc(infos, func(i blob.Info) bool { return strings.Trim(blob.Base(i.Name), "0123456789") != "" }) {
 			text += " (numbers name data files of Angel: --from angel reads them without metadata)"
 		}
 		return text
@@ -162,11 +203,19 @@ func found(ctx context.Context, b blob.Bucket, name string, infos []blob.Info) s
 
 // Open detects the format of a path, or takes the named one, and opens it.
 func (s Set) Open(ctx context.Context, b blob.Bucket, name, codec string, o Options) (Reader, Codec, error) {
-	c, err := s.pick(ctx, b, name, codec)
-	if err != nil {
-		return nil, nil, err
-	}
-	r, err := Open(ctx, c, b, name, o)
+	var c Codec
+	var r Reader
+	err := pinned(ctx, b, name, func(v *blob.View) (err error) {
+		if codec != "" {
+			c, err = s.Lookup(codec)
+		} else {
+			c, _, err = s.detect(ctx, v, name)
+		}
+		if err == nil {
+			r, err = openIn(ctx, c, v, name, o)
+		}
+		return err
+	})
 	return r, c, err
 }
 

@@ -3,7 +3,6 @@ package format
 import (
 	"context"
 	"crypto/rand"
-	"path"
 	"regexp"
 
 	"thole.example/blob"
@@ -24,7 +23,7 @@ func NewStage(b blob.Bucket, to, name string) *Stage {
 	if name == "" {
 		name = rand.Text()
 	}
-	dir, base := path.Split(to)
+	dir, base := blob.Split(to)
 	return &Stage{Bucket: b, Path: to, Tree: dir + "_tmp." + base + "." + name}
 }
 
@@ -38,7 +37,7 @@ func (s *Stage) Final(piece string, err error) error {
 	if piece != "" {
 		inside = "(?:/" + regexp.QuoteMeta(piece) + ")?"
 	}
-	return restage(err, path.Base(s.Path), inside)
+	return restage(err, blob.Base(s.Path), inside)
 }
 
 // restage makes an error speak of the name where it names a stage of it, or what follows that in the stage.

@@ -57,13 +57,17 @@ type TableColumn struct {
 	Unsigned bool
 	// Stored is the type in which the file has numbers, if it holds fewer digits than Cells.Number: F32 or F16; Invalid: it does not.
 	Stored matrix.DType
-	// Unit is what Cells.Int counts in a column of times, since the beginning of 1970. The clock is that of UTC, or one on some
-	// wall if the file does not say which.
+	// Unit is what Cells.Int counts in a column of times, since the beginning of 1970. The clock is that of UTC if there is a Zone,
+	// else one on some wall: the file does not say which.
 	Unit time.Duration
 	// Index says that the column holds the index of a DataFrame of pandas, and not what was observed.
 	Index bool
-	Type  string // as the format says it
-	Why   string // a column cannot be read
+	Days  bool   // times are whole days, whatever their unit
+	Zone  string // of times that are instants: the zone in which people read them; "": times have none
+	// Span says of whole numbers that they are durations, and OfDay that they are times of day; both count Units.
+	Span, OfDay bool
+	Type        string // as the format says it
+	Why         string // a column cannot be read
 }
 
 // Time is the moment that a cell of a column of times holds, in UTC.

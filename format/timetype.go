@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"thole.example/matrix"
 )
@@ -56,6 +57,27 @@ func (t TimeType) DType() matrix.DType {
 		}
 	}
 	return matrix.Invalid
+}
+
+// Cells is the kind of cells that are such numbers.
+func (t TimeType) Cells() CellKind {
+	switch t.Kind {
+	case "date32", "date64", "timestamp":
+		return Time
+	}
+	return Whole
+}
+
+// Tells takes from the type of its numbers what they stand for; a zero type says nothing.
+func (c *TableColumn) Tells(t TimeType) {
+	if t.Kind == "" {
+		return
+	}
+	c.Kind, c.Zone, c.Days = t.Cells(), t.Zone, t.Kind == "date32" || t.Kind == "date64"
+	c.Span, c.OfDay = t.Kind == "duration", t.Kind == "time32" || t.Kind == "time64"
+	if c.Unit = 24 * time.Hour; t.Unit != "day" {
+		c.Unit, _ = time.ParseDuration("1" + t.Unit) // which is one of them
+	}
 }
 
 // ParseTimeType reads what String writes; ok is false for all else.

@@ -27,7 +27,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"path"
 	"strings"
 
 	"thole.example/blob"
@@ -85,7 +84,7 @@ type File struct {
 // Read gives the manifest of a packed folder, or of a packed file that Inside shows as one. Where there is none, or a file
 // of the same name that is JSON of another kind, it is nil without an error.
 func Read(ctx context.Context, b blob.Bucket, dir string) (*Manifest, error) {
-	file := path.Join(dir, Name)
+	file := blob.Join(dir, Name)
 	infos, err := b.List(ctx, file)
 	if err != nil || len(infos) != 1 || infos[0].Name != file || infos[0].Size > maxManifest {
 		return nil, err

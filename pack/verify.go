@@ -3,7 +3,6 @@ package pack
 import (
 	"context"
 	"fmt"
-	"path"
 	"strings"
 
 	"thole.example/blob"
@@ -34,7 +33,7 @@ func (m *Manifest) Verify(ctx context.Context, b blob.Bucket, dir string) (probl
 		case size != f.Size:
 			wrong("file %s has %d bytes, want %d, as the manifest says", f.Name, size, f.Size)
 		default:
-			from, files = append(from, Source{f.Name, path.Join(dir, f.Name)}), append(files, f)
+			from, files = append(from, Source{f.Name, blob.Join(dir, f.Name)}), append(files, f)
 		}
 	}
 	delete(sizes, Name)
@@ -89,9 +88,9 @@ func Unpack(ctx context.Context, b blob.Bucket, from string, to blob.Bucket, dir
 	}
 	var files []Source
 	for _, f := range m.Files {
-		files = append(files, Source{f.Name, path.Join(from, f.Name)})
+		files = append(files, Source{f.Name, blob.Join(from, f.Name)})
 	}
-	data, err := blob.ReadAll(ctx, b, path.Join(from, Name), maxManifest)
+	data, err := blob.ReadAll(ctx, b, blob.Join(from, Name), maxManifest)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"path"
 	"strings"
 
 	"thole.example/blob"
@@ -28,7 +27,7 @@ type SeveralError struct{ Files []string }
 func (e *SeveralError) Error() string {
 	var paths []string
 	for _, file := range e.Files[:min(len(e.Files), folderMany)] {
-		paths = append(paths, strings.TrimSuffix(file, path.Ext(file)))
+		paths = append(paths, strings.TrimSuffix(file, blob.Ext(file)))
 	}
 	text := fmt.Sprintf("%d models in one folder, want the path of one: %s", len(e.Files), strings.Join(paths, ", "))
 	if n := len(e.Files) - len(paths); n > 0 {
@@ -65,8 +64,8 @@ func Load(ctx context.Context, b blob.Bucket, p string) (*Model, error) {
 // Beside finds the model whose combined parameters the file is: the topology X.pdmodel or X.json for X.pdiparams, else
 // the topology of its folder. It is nil if there is none.
 func Beside(ctx context.Context, b blob.Bucket, params string) (*Model, error) {
-	stem := strings.TrimSuffix(params, path.Ext(params))
-	candidates := []string{stem + descExt, stem + pirExt, path.Join(path.Dir(params), descName)}
+	stem := strings.TrimSuffix(params, blob.Ext(params))
+	candidates := []string{stem + descExt, stem + pirExt, blob.Join(blob.Parent(params), descName)}
 	for _, file := range candidates {
 		if file == params {
 			continue
@@ -85,7 +84,7 @@ func Beside(ctx context.Context, b blob.Bucket, params string) (*Model, error) {
 		if err != nil {
 			return nil, err
 		}
-		if m.Of[path.Base(params)] == params {
+		if m.Of[blob.Base(params)] == params {
 			return nil, nil // the file of one variable
 		}
 		m.Params, m.Of = params, nil
@@ -96,8 +95,8 @@ func Beside(ctx context.Context, b blob.Bucket, params string) (*Model, error) {
 
 // Combined reports whether a file has a name that only combined parameters have: __params__, params, X.pdiparams.
 func Combined(file string) bool {
-	base := path.Base(file)
-	return base == combinedName || base == "params" || path.Ext(base) == combinedExt
+	base := blob.Base(file)
+	return base == combinedName || base == "params" || blob.Ext(base) == combinedExt
 }
 
 func isFile(ctx context.Context, b blob.Bucket, p string) (bool, error) {
@@ -143,8 +142,8 @@ func topologyIn(ctx context.Context, b blob.Bucket, p string, infos []blob.Info)
 	for _, ext := range []string{descName, descExt, pirExt} {
 		var found []string
 		for _, i := range infos {
-			base := path.Base(i.Name)
-			if path.Dir(i.Name) != p || base != ext && (ext == descName || path.Ext(base) != ext) {
+			base := blob.Base(i.Name)
+			if !blob.Within(p, i.Name) || base != ext && (ext == descName || blob.Ext(base) != ext) {
 				continue
 			}
 			if ext == pirExt {
@@ -221,8 +220,8 @@ func open(ctx context.Context, b blob.Bucket, file string) (*Model, error) {
 // findParams looks for the parameters: X.pdiparams beside X.pdmodel, a file for every variable, __params__ or params, in
 // this order.
 func (m *Model) findParams(ctx context.Context, b blob.Bucket) error {
-	dir := path.Dir(m.Path)
-	if ext := path.Ext(m.Path); ext != "" {
+	dir := blob.Parent(m.Path)
+	if ext := blob.Ext(m.Path); ext != "" {
 		combined := strings.TrimSuffix(m.Path, ext) + combinedExt
 		if there, err := isFile(ctx, b, combined); err != nil {
 			return err
@@ -249,7 +248,7 @@ func (m *Model) findParams(ctx context.Context, b blob.Bucket) error {
 		return nil
 	}
 	for _, file := range []string{combinedName, "params"} {
-		file = path.Join(dir, file)
+		file = blob.Join(dir, file)
 		if there, err := isFile(ctx, b, file); err != nil {
 			return err
 		} else if there {
@@ -265,5 +264,5 @@ func fileOf(dir, variable string) (file string, ok bool) {
 	if !fs.ValidPath(variable) || variable == "." || strings.ContainsAny(variable, "\\\x00") {
 		return "", false
 	}
-	return path.Join(dir, variable), true
+	return blob.Join(dir, variable), true
 }

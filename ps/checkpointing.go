@@ -7,8 +7,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"path"
 
+	"thole.example/blob"
 	"thole.example/rpc"
 )
 
@@ -86,7 +86,7 @@ func (k *Checkpointing) Poll(ctx context.Context) (done bool, err error) {
 // Kept is what is there once the checkpoint is done.
 func (k *Checkpointing) Kept() rpc.Kept {
 	s := &k.save
-	out := rpc.Kept{Name: path.Base(s.Path), Path: s.Path, Base: s.Base, Clock: k.clock, Bound: k.c.o.Bound, Moment: s.Moment}
+	out := rpc.Kept{Name: blob.Base(s.Path), Path: s.Path, Base: s.Base, Clock: k.clock, Bound: k.c.o.Bound, Moment: s.Moment}
 	if s.Track {
 		out.ID = s.Stage
 	}

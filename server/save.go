@@ -150,6 +150,9 @@ func (s *Server) writer(ctx context.Context, j *job, a *rpc.Save, stores []*stor
 		ms[i] = st.saved()
 	}
 	opts := format.Options{Stage: a.Stage, Lossy: a.Lossy, Lost: lost, Set: a.Set, Files: a.Files, Over: s.over(j, a)}
+	if slices.ContainsFunc(stores, func(st *store) bool { return st.parts.Bits > 0 }) { // whatever partitions are here
+		opts.Relay = s.Codecs.Relay()
+	}
 	return format.Create(ctx, c, s.Bucket, a.Path, ms, opts)
 }
 

@@ -2,9 +2,9 @@ package server
 
 import (
 	"context"
-	"path"
 	"slices"
 
+	"thole.example/blob"
 	"thole.example/state"
 )
 
@@ -21,7 +21,7 @@ func (s *Server) tidy(j *job, last string, keep int) {
 	}
 	go func() {
 		defer j.tidying.Store(false)
-		folder := path.Dir(last)
+		folder := blob.Parent(last)
 		err := s.try(func() {
 			if err := s.tidyFolder(j.ctx, last, keep); err != nil && j.ctx.Err() == nil {
 				s.logger().Warn("old checkpoints could not be removed", "folder", folder, "err", err)
@@ -36,11 +36,11 @@ func (s *Server) tidy(j *job, last string, keep int) {
 // tidyFolder tidies the folder of the checkpoint last. Later ones are left as they are, and count for nothing: the training went back
 // behind them, and replaces them when it comes there.
 func (s *Server) tidyFolder(ctx context.Context, last string, keep int) error {
-	if err := state.Sweep(ctx, s.Bucket, path.Dir(last)); err != nil {
+	if err := state.Sweep(ctx, s.Bucket, blob.Parent(last)); err != nil {
 		return err
 	}
 	list := func() ([]state.Entry, error) {
-		all, err := state.List(ctx, s.Bucket, path.Dir(last))
+		all, err := state.List(ctx, s.Bucket, blob.Parent(last))
 		return slices.DeleteFunc(all, func(e state.Entry) bool { return e.Stepped() && e.Path > last }), err
 	}
 	all, err := list()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -35,14 +34,14 @@ func (c *Checkpoint) checkBase() error {
 
 // relative is the path as it is seen from a folder.
 func relative(folder, to string) (string, error) {
-	from, into := strings.Split(path.Clean(folder), "/"), strings.Split(path.Clean(to), "/")
+	from, into := strings.Split(blob.Clean(folder), "/"), strings.Split(blob.Clean(to), "/")
 	if from[0] == "." {
 		from = from[1:]
 	}
 	for len(from) > 0 && len(into) > 1 && from[0] == into[0] {
 		from, into = from[1:], into[1:]
 	}
-	if slices.Contains(from, "..") || path.IsAbs(folder) != path.IsAbs(to) {
+	if slices.Contains(from, "..") || strings.HasPrefix(folder, "/") != strings.HasPrefix(to, "/") || blob.Root(folder) != blob.Root(to) {
 		return "", fmt.Errorf("checkpoint in %s based on %s, want paths of which one can be seen from the other", folder, to)
 	}
 	return strings.Repeat("../", len(from)) + strings.Join(into, "/"), nil
@@ -61,7 +60,7 @@ func (s *Save) link(ctx context.Context, c *Checkpoint) error {
 		c.Base.Sum, err = base.Sum()
 	}
 	if err == nil {
-		c.Base.Path, err = relative(path.Dir(s.path), c.Base.Path)
+		c.Base.Path, err = relative(blob.Parent(s.path), c.Base.Path)
 	}
 	return err
 }

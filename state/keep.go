@@ -3,7 +3,6 @@ package state
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -56,7 +55,7 @@ func Keep(entries []Entry, k int) (gone []Entry) {
 				return
 			}
 			if best := e.Head.Moment.Best; best != "" {
-				stay(byPath[blob.Join(path.Dir(e.Path), best)])
+				stay(byPath[blob.Join(blob.Parent(e.Path), best)])
 			}
 			e = byPath[e.Head.Base.Path]
 		}

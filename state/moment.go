@@ -3,7 +3,6 @@ package state
 import (
 	"cmp"
 	"context"
-	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -92,10 +91,10 @@ func List(ctx context.Context, b blob.Bucket, folder string) ([]Entry, error) {
 // At is the checkpoint at a path, where its head lies.
 func At(ctx context.Context, b blob.Bucket, at string) (Entry, error) {
 	objects, err := b.List(ctx, at)
-	e := Entry{Name: path.Base(at), Path: at}
+	e := Entry{Name: blob.Base(at), Path: at}
 	for _, o := range objects {
 		e.Bytes += o.Size
-		if path.Base(o.Name) == HeadName {
+		if blob.Base(o.Name) == HeadName {
 			e.Modified = o.Modified
 		}
 	}

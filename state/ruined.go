@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path"
 
 	"thole.example/blob"
 	"thole.example/format"
@@ -15,7 +14,7 @@ import (
 // can read it any more, and nothing is lost with it. An error is one of the bucket. A head of another version is not damaged, and a
 // folder without a head is a checkpoint if it has a server's file.
 func Ruined(ctx context.Context, b blob.Bucket, at string) (bool, error) {
-	if e := (Entry{Name: path.Base(at)}); !e.Ours() {
+	if e := (Entry{Name: blob.Base(at)}); !e.Ours() {
 		return false, nil
 	}
 	o, err := b.Open(ctx, blob.Join(at, HeadName))

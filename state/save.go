@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 
 	"thole.example/blob"
 	"thole.example/format"
@@ -45,11 +44,11 @@ func Create(ctx context.Context, b blob.Bucket, to, stage string, over blob.Stat
 }
 
 // object is the name of an object of the checkpoint in the stage.
-func (s *Save) object(name string) string { return s.stage.Name(path.Base(s.path) + "/" + name) }
+func (s *Save) object(name string) string { return s.stage.Name(blob.Base(s.path) + "/" + name) }
 
 // final makes an error speak of the path, and of the object in it if there is one.
 func (s *Save) final(object string, err error) error {
-	return format.Wrap(codec, blob.Join(s.path, object), s.stage.Final(path.Base(s.path), err))
+	return format.Wrap(codec, blob.Join(s.path, object), s.stage.Final(blob.Base(s.path), err))
 }
 
 // File writes the file of a server: records writes what comes before the state of the job, and job that.
@@ -110,7 +109,7 @@ func (s *Save) Commit(ctx context.Context, c *Checkpoint, parts []Part, servers 
 			return s.final(name(i), err)
 		}
 	}
-	return s.final("", s.bucket.Publish(ctx, s.stage.Name(path.Base(s.path)), s.path, s.stage.Over))
+	return s.final("", s.bucket.Publish(ctx, s.stage.Name(blob.Base(s.path)), s.path, s.stage.Over))
 }
 
 // there wants the file of a server.
@@ -142,7 +141,7 @@ func (s *Save) Abort(ctx context.Context) {
 func Open(ctx context.Context, b blob.Bucket, at string) (*Checkpoint, error) {
 	c, err := open(ctx, b, at)
 	if err == nil && !c.Whole() {
-		c.Base.Path = blob.Join(path.Dir(at), c.Base.Path)
+		c.Base.Path = blob.Join(blob.Parent(at), c.Base.Path)
 	}
 	return c, format.Wrap(codec, blob.Join(at, HeadName), err)
 }

@@ -18,6 +18,8 @@ type Kind struct {
 	Replaces bool
 	// SameBytes says that an object which is replaced by one of the same bytes is the same to State.
 	SameBytes bool
+	// Gap says that there is nothing for a moment where a tree is replaced.
+	Gap bool
 }
 
 // Run runs the suite.
@@ -31,7 +33,7 @@ func Run(t *testing.T, k Kind) {
 		{"list", listing}, {"read back", readBackBeforeCommit}, {"temporary names", temporaryNamesAreNotListed}, {"remove", removing},
 		{"object or tree", nameIsObjectOrTree}, {"read all", readAllLimit}, {"concurrent use", concurrentUse}, {"publish over", publishOver},
 		{"write over", writeOver}, {"publish", publish}, {"publish refuses", publishRefuses}, {"remove while published", removeWhilePublished},
-		{"unfinished", unfinished},
+		{"unfinished", unfinished}, {"pinned", pinned},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, k) })
 	}

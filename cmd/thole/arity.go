@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"thole.example/internal/spell"
 )
 
 // noCommand is the error of a word that is none of the commands.
@@ -53,7 +55,7 @@ func like(c *cobra.Command) string {
 }
 
 // flagError says what is wrong with a flag, without the words of Go's library.
-func flagError(c *cobra.Command, err error) error {
+func flagError(c *cobra.Command, err error, args []string) error {
 	var bad *pflag.InvalidValueError
 	if errors.As(err, &bad) {
 		f := bad.GetFlag()
@@ -63,6 +65,11 @@ func flagError(c *cobra.Command, err error) error {
 	}
 	var none *pflag.NotExistError
 	if errors.As(err, &none) {
+		if !c.HasParent() { // a flag behind a word that is no command
+			if err := misspelt(c, args); err != nil {
+				return err
+			}
+		}
 		if near := nearFlags(c, none.GetSpecifiedName()); len(near) > 0 {
 			return fmt.Errorf("%w, want %s?", err, strings.Join(near, " or "))
 		}
@@ -70,13 +77,33 @@ func flagError(c *cobra.Command, err error) error {
 	return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 }
 
-// nearFlags are the flags of a command of which the name is the beginning, or that are the beginning of the name.
+// misspelt reports that the first of the arguments of the program is no command, with the nearest one.
+func misspelt(root *cobra.Command, args []string) error {
+	known := func(c *cobra.Command) bool { return len(args) == 0 || c.Name() == args[0] || c.HasAlias(args[0]) }
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") || slices.ContainsFunc(root.Commands(), known) {
+		return nil
+	}
+	return noCommand(root, args)
+}
+
+// nearFlags are the flags of a command of which the name is the beginning, or that are the beginning of the name; else those that are
+// spelt most like it.
 func nearFlags(c *cobra.Command, name string) (near []string) {
+	var known []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		known = append(known, f.Name)
 		if len(name) > 1 && (strings.HasPrefix(f.Name, name) || strings.HasPrefix(name, f.Name)) {
 			near = append(near, "--"+f.Name)
 		}
 	})
+	if near == nil {
+		for _, k := range spell.Near(name, known) {
+			near = append(near, "--"+k)
+		}
+	}
 	return near
 }
 

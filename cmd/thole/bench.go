@@ -110,7 +110,7 @@ already it has a job of its own, which ends with it; nothing of other jobs is to
 				return usageError{err}
 			}
 		}
-		return usageError{flagError(c, err)}
+		return usageError{flagError(c, err, e.args)}
 	})
 	return c
 }

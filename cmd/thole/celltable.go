@@ -19,6 +19,7 @@ import (
 type cellTable struct {
 	format.Table
 	columns []format.TableColumn
+	zones   []*time.Location // of columns of instants, in which they are written; nil: in UTC
 }
 
 // tables opens tables of a format that has columns of text.
@@ -35,7 +36,22 @@ func openTable(ctx context.Context, in *blob.Paths, path string) (data.CellTable
 	if err != nil {
 		return nil, err
 	}
-	return &cellTable{t, t.Columns()}, nil
+	c := &cellTable{t, t.Columns(), make([]*time.Location, len(t.Columns()))}
+	for i := range c.columns {
+		c.zones[i], _ = feature.ParseZone(c.columns[i].Zone) // an unknown one is an error where the column is one of dates
+	}
+	return c, nil
+}
+
+// Zones implements data.CellTable.
+func (t *cellTable) Zones() map[string]string {
+	all := map[string]string{}
+	for i := range t.columns {
+		if zone := t.columns[i].Zone; zone != "" {
+			all[t.columns[i].Name] = zone
+		}
+	}
+	return all
 }
 
 // Header implements data.CellTable.
@@ -63,7 +79,7 @@ func (t *cellTable) Blocks(ctx context.Context, columns []int, lo, hi int64) ite
 	return func(yield func([]feature.Cells, error) bool) {
 		pens := make([]cellPen, len(columns))
 		for i, c := range columns {
-			pens[i].column = &t.columns[c]
+			pens[i].column, pens[i].zone = &t.columns[c], t.zones[c]
 			if err := pens[i].column.Check(); err != nil {
 				yield(nil, err)
 				return
@@ -94,6 +110,7 @@ func (t *cellTable) Blocks(ctx context.Context, columns []int, lo, hi int64) ite
 // cellPen writes the cells of one column as texts.
 type cellPen struct {
 	column *format.TableColumn
+	zone   *time.Location
 	text   []byte
 	lo, hi []int32
 }
@@ -172,20 +189,42 @@ func (p *cellPen) cell(c *format.Cells, i int) {
 			p.number(v)
 		}
 	case format.Whole:
-		if p.column.Unsigned {
+		switch {
+		case p.column.OfDay || p.column.Span:
+			p.span(c.Int[i])
+		case p.column.Unsigned:
 			p.text = strconv.AppendUint(p.text, uint64(c.Int[i]), 10)
-		} else {
+		default:
 			p.text = strconv.AppendInt(p.text, c.Int[i], 10)
 		}
 	case format.Truth:
 		p.text = strconv.AppendBool(p.text, c.Int[i] != 0)
 	case format.Time:
-		layout := time.RFC3339Nano
-		if p.column.Unit == 24*time.Hour {
+		at, layout := p.column.Time(c.Int[i]), "2006-01-02T15:04:05.999999999"
+		switch {
+		case p.column.Days:
 			layout = time.DateOnly
+		case p.column.Zone != "":
+			layout = time.RFC3339Nano
+			if p.zone != nil {
+				at = at.In(p.zone)
+			}
 		}
-		p.text = p.column.Time(c.Int[i]).AppendFormat(p.text, layout)
+		p.text = at.AppendFormat(p.text, layout)
 	default:
 		p.text = append(p.text, c.TextAt(i)...)
+	}
+}
+
+// span writes a duration or a time of day: in units where nanoseconds of 64 bits cannot hold it.
+func (p *cellPen) span(v int64) {
+	nanos := v * int64(p.column.Unit)
+	switch {
+	case nanos/int64(p.column.Unit) != v || p.column.OfDay && (nanos < 0 || nanos >= int64(24*time.Hour)):
+		p.text = append(strconv.AppendInt(p.text, v, 10), " out of range"...)
+	case p.column.OfDay:
+		p.text = feature.AppendTimeOfDay(p.text, nanos)
+	default:
+		p.text = feature.AppendDuration(p.text, nanos)
 	}
 }

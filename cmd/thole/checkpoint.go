@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -105,7 +104,7 @@ func (f *checkpointFlags) findOne(ctx context.Context, at string) (k *checkpoint
 func (k *checkpointer) among(ctx context.Context) string {
 	folder := k.folder
 	if k.single {
-		folder = path.Dir(inBucket(k.path))
+		folder = blob.Parent(inBucket(k.path))
 	}
 	if len(checkpointsIn(ctx, k.bucket, folder)) < 2 {
 		return ""
@@ -125,7 +124,7 @@ func (f *checkpointFlags) missing(ctx context.Context, k *checkpointer, file boo
 	if file {
 		return f.none(ctx, k.path)
 	}
-	above, name := path.Dir(k.folder), path.Base(inFull(k.folder))
+	above, name := blob.Parent(k.folder), blob.Base(inFull(k.folder))
 	there := checkpointsIn(ctx, k.bucket, above)
 	if len(there) == 0 {
 		return fmt.Errorf("%s: nothing there, want a checkpoint or a folder of checkpoints", k.path)
@@ -142,15 +141,15 @@ func besides(at string, there []string) string {
 	if len(there) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; checkpoints in %s: %s%s", path.Dir(at), strings.Join(there, ", "), spell.Hint(path.Base(inFull(at)), there))
+	return fmt.Sprintf("; checkpoints in %s: %s%s", blob.Parent(at), strings.Join(there, ", "), spell.Hint(blob.Base(inFull(at)), there))
 }
 
 // checkpointsIn are the names of those right in a folder.
 func checkpointsIn(ctx context.Context, in *blob.Paths, folder string) (names []string) {
 	objects, _ := in.List(ctx, folder) // where there are none nothing can be read
 	for _, o := range objects {
-		if at, head := path.Split(o.Name); head == state.HeadName && path.Dir(path.Clean(at)) == path.Clean(folder) {
-			names = append(names, path.Base(at))
+		if at, head := blob.Split(o.Name); head == state.HeadName && blob.Parent(blob.Clean(at)) == blob.Clean(folder) {
+			names = append(names, blob.Base(at))
 		}
 	}
 	return names

@@ -67,8 +67,8 @@ training goes on from the checkpoint itself.`,
 // codec is the format of the model. It completes the options by what the ending of the path stands for.
 func (x *checkpointExport) codec() (string, error) {
 	codec, ending, err := (&output{to: x.to}).codec(x.model, nil)
-	if x.to == "" && err != nil {
-		codec, err = codecs().Lookup("angel") // the ending says nothing
+	if x.to == "" && err != nil && fileEnding(x.model) == "" {
+		codec, err = codecs().Lookup("angel")
 	}
 	if err == nil && codec.Info().Writes == "" {
 		err = fmt.Errorf("format %s is only read", codec.Info().Name)

@@ -2,12 +2,12 @@ package main
 
 import (
 	"fmt"
-	"path"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"thole.example/blob"
 	"thole.example/format"
 	"thole.example/matrix"
 	"thole.example/state"
@@ -138,8 +138,8 @@ func positiveText(n int) string {
 
 // beside is the path of a checkpoint as one sees it from another: its name if they lie in one folder.
 func beside(of, from string) string {
-	if path.Dir(of) == path.Dir(from) {
-		return path.Base(of)
+	if blob.Parent(of) == blob.Parent(from) {
+		return blob.Base(of)
 	}
 	return of
 }

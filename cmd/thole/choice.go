@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,9 +25,6 @@ const (
 	tasksLimit    = 1024
 	jobTasksLimit = 1 << 16
 )
-
-// holdoutMost is the largest share that can be held out by taking every k-th example.
-const holdoutMost = 0.5
 
 // given reports whether the user gave the flag, whatever the value.
 func (j *job) given(flag string) bool { return j.command != nil && j.command.Flags().Changed(flag) }
@@ -123,8 +119,8 @@ func (p *plan) tell(e *env) {
 // of one feature.
 func (p *plan) checkTarget(ctx context.Context) error {
 	codec, ending, err := (&output{to: p.to}).codec(p.model, nil)
-	if p.to == "" && err != nil {
-		codec, err = codecs().Lookup("angel") // the ending says nothing
+	if p.to == "" && err != nil && fileEnding(p.model) == "" {
+		codec, err = codecs().Lookup("angel")
 	}
 	if err != nil {
 		return usageError{err}
@@ -163,7 +159,7 @@ func (p *plan) checkTarget(ctx context.Context) error {
 	if name == "" {
 		name = "model"
 	}
-	w, err := format.Create(ctx, codec, &blob.Mem{}, filepath.Base(name), m.Metas(), o)
+	w, err := format.Create(ctx, codec, &blob.Mem{}, blob.Base(name), m.Metas(), o)
 	if err != nil {
 		return usageError{format.Wrap(p.to, name, err)}
 	}
@@ -247,9 +243,13 @@ func (p *plan) checkNumbers() error {
 		return errors.New("--batch and --updates, want one of them")
 	case j.staleness < -1:
 		return fmt.Errorf("--staleness %d, want -1 (ASP), 0 (BSP) or more", j.staleness)
-	case !(j.holdout >= 0 && j.holdout <= holdoutMost):
-		return fmt.Errorf("--holdout %v, want a share from 0 to %v: every k-th example is held out, and the others are trained on (to hold out "+
-			"more, name a file of their own, --validate)", j.holdout, holdoutMost)
+	case !(j.holdout >= 0 && j.holdout < 1):
+		return fmt.Errorf("--holdout %v, want a share from 0 up to, but not including, 1: the other examples are trained on", j.holdout)
+	case j.holdBy != "" && j.holdBy != holdRandom && j.holdBy != holdInterval:
+		return fmt.Errorf("--holdout-by %q, want %s or %s", j.holdBy, holdRandom, holdInterval)
+	case j.holdout > intervalMost && j.heldBy() == holdInterval:
+		return fmt.Errorf("--holdout %v, want a share up to %v where every k-th example is held out (--holdout-by %s draws any share)", j.holdout,
+			intervalMost, holdRandom)
 	case j.holdout > 0 && len(j.valid) > 0:
 		return fmt.Errorf("--holdout %v and --validate, want one of them", j.holdout)
 	case j.initKind == "" && j.given("init-scale"):

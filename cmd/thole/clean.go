@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -94,12 +93,12 @@ func (k *cleaning) targets(ctx context.Context, at string) (names []string, err 
 		return nil, err
 	}
 	_, _, inStore, isURL := blob.URL(at)
-	if path.Base(at) != "." && path.Base(at) != ".." && at != "/" && !(isURL && inStore == "") {
+	if blob.Base(at) != "." && blob.Base(at) != ".." && at != "/" && !(isURL && inStore == "") {
 		names = append(names, at)
 	}
 	folders := []string{at}
 	for _, o := range objects {
-		for in := path.Dir(o.Name); in != path.Clean(at) && path.Dir(in) != in && !slices.Contains(folders, in); in = path.Dir(in) {
+		for in := blob.Parent(o.Name); in != blob.Clean(at) && blob.Parent(in) != in && !slices.Contains(folders, in); in = blob.Parent(in) {
 			folders = append(folders, in)
 		}
 	}

@@ -22,6 +22,7 @@ type columnFlags struct {
 	ignored, numeric, bucketed, levels []string
 	multi, hashed, dates               []string
 	missing, names                     []string
+	dateFormats, timezones             []string
 }
 
 func (k *columnFlags) flags(c *cobra.Command) {
@@ -49,6 +50,10 @@ func (k *columnFlags) nameFlags(c *cobra.Command) {
 	f.StringSliceVar(&k.missing, "missing", nil,
 		"texts of cells that are missing (default: "+strings.Join(feature.MissingTexts()[1:7], " ")+" and so on)")
 	f.StringSliceVar(&k.names, "names", nil, "names of the columns of tables whose first line has none")
+	f.StringArrayVar(&k.dateFormats, "date-format", nil, "format of dates in strptime notation: COLUMN=%d/%m/%Y, or %d/%m/%Y for all "+
+		"(default: found out)")
+	f.StringArrayVar(&k.timezones, "timezone", nil, "time zone of dates: COLUMN=Europe/Berlin, or Europe/Berlin for all; times "+
+		"without a zone are written in it (default: the zone that the column names)")
 }
 
 // markFlags are those that say which columns beside the features are read for a model that does not say so.
@@ -97,7 +102,30 @@ func (k *columnFlags) spec(ctx context.Context, e *env) (*feature.Spec, error) {
 			}
 		}
 	}
-	return s, nil
+	return s, k.dateSpec(s)
+}
+
+// dateSpec adds what --date-format and --timezone say.
+func (k *columnFlags) dateSpec(s *feature.Spec) error {
+	for _, text := range k.dateFormats {
+		name, format, named := strings.Cut(text, "=")
+		if !named || strings.Contains(name, "%") {
+			name, format = "", text
+		}
+		if err := s.Dates(name, format, ""); err != nil {
+			return usageError{fmt.Errorf("--date-format %s: %w", text, err)}
+		}
+	}
+	for _, text := range k.timezones {
+		name, zone, named := strings.Cut(text, "=")
+		if !named {
+			name, zone = "", text
+		}
+		if err := s.Dates(name, "", zone); err != nil {
+			return usageError{fmt.Errorf("--timezone %s: %w", text, err)}
+		}
+	}
+	return nil
 }
 
 // columnsFile reads a description of columns.
@@ -176,7 +204,7 @@ func (p *plan) columnsOf(ctx context.Context, e *env) (*data.Table, error) {
 		}
 	}
 	if p.holdout > 0 {
-		t.Held = p.heldOut
+		t.Held = p.heldRows
 	}
 	return t, nil
 }

@@ -59,7 +59,7 @@ func confKeys() []confKey {
 		{key: "ml.data.has.label", does: "`true` only", text: (*settings).labelled},
 		{key: "ml.data.label.trans.class", flag: "labels", text: className},
 		{key: "ml.data.label.trans.threshold", flag: "label-threshold"},
-		{key: "ml.data.validate.ratio", flag: "holdout"},
+		{key: "ml.data.validate.ratio", flag: "holdout", does: "`--holdout` with `--holdout-by interval`", text: (*settings).ratio},
 		{key: "ml.data.use.shuffle", flag: "in-order", text: untruth},
 		{key: "ml.data.posneg.ratio", flag: "pos-neg", text: fromZero},
 		{key: "ml.batch.sample.ratio", flag: "sample"},

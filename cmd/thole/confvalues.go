@@ -171,6 +171,19 @@ func (s *settings) tasks(text string) (string, bool, error) {
 	return strconv.Itoa(all), true, nil
 }
 
+// ratio is the share of the examples to hold out, of which Angel takes every k-th one.
+func (s *settings) ratio(text string) (string, bool, error) {
+	return text, true, s.holdsInterval("ml.data.validate.ratio")
+}
+
+// holdsInterval makes the share that Angel's key names that of every k-th example.
+func (s *settings) holdsInterval(key string) error {
+	if s.user["holdout"] {
+		return nil
+	}
+	return s.give("holdout-by", key, holdInterval)
+}
+
 // servers is how many servers there are, for a command that starts them.
 func (s *settings) servers(text string) (string, bool, error) {
 	if f := s.flags.Lookup("servers"); f == nil || f.Value.Type() != "int" {

@@ -73,6 +73,11 @@ func (k *clicking) run(ctx context.Context, e *env) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if k.format == "" {
+		if err := wantEnding(data.Unpacked(k.out), ", or a format named with --format", append([]string{".csv", ".tsv"}, lineEndings...)...); err != nil {
+			return err
+		}
+	}
 	model, err := k.model(source.Name)
 	if err != nil {
 		return err

@@ -53,6 +53,11 @@ func (k *converting) run(ctx context.Context, e *env, paths []string, to string)
 	if err != nil {
 		return usageError{err}
 	}
+	if k.to == "" && target.Writes() {
+		if err := wantEnding(data.Unpacked(to), ", or a format named with --as", lineEndings...); err != nil {
+			return err
+		}
+	}
 	if !target.Writes() {
 		return usageError{fmt.Errorf("%s: %s is only read, want libsvm, libffm or dummy (--as)", to, target.Name)}
 	}

@@ -246,7 +246,11 @@ func holds(c *feature.Description) string {
 		return fmt.Sprintf("%.6g to %.6g, mean %.6g, deviation %.6g; 1 %%, quartiles, 99 %%: %s%s", n.Min, n.Max, n.Mean, n.Deviation,
 			strings.Join(all, " "), log)
 	case c.First != "":
-		return c.First + " to " + c.Last
+		zone := "no time zone"
+		if c.Timezone != "" {
+			zone = "in " + c.Timezone
+		}
+		return fmt.Sprintf("%s to %s (%s, %s)", c.First, c.Last, c.Format, zone)
 	case c.Distinct > 0:
 		rare := ""
 		if c.Rare > 0 {

@@ -47,6 +47,9 @@ func (k *lending) run(ctx context.Context, e *env) error {
 	if k.rows < 1 || k.skip < 0 || k.rows > clicksLimit || k.skip > clicksLimit {
 		return usageError{fmt.Errorf("--rows %d --skip %d, want 1 and 0, or more, up to %d", k.rows, k.skip, int64(clicksLimit))}
 	}
+	if err := wantEnding(data.Unpacked(k.out), "", ".csv", ".tsv", ".txt"); err != nil {
+		return err
+	}
 	s, err := e.sink(k.out, k.force)
 	if err != nil {
 		return err

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"thole.example/blob"
 	"thole.example/data"
 	"thole.example/feature"
 	"thole.example/internal/number"
@@ -101,6 +101,7 @@ func (k *splitting) run(ctx context.Context, e *env, paths []string) error {
 	if err != nil {
 		return usageError{err}
 	}
+	k.reader.Options.Store = e.paths
 	of, err := k.assign(ctx, e, parts)
 	if err != nil {
 		return optional(err)
@@ -121,7 +122,7 @@ func endingOf(path string, source *data.Source) string {
 	if source.Binary() {
 		return ".csv"
 	}
-	if ending := filepath.Ext(data.Unpacked(path)); ending != "" && path != data.Stdin {
+	if ending := blob.Ext(data.Unpacked(path)); ending != "" && path != data.Stdin {
 		return ending
 	}
 	return "." + source.Name
@@ -237,7 +238,7 @@ func (k *splitting) write(ctx context.Context, e *env, parts data.Parts, of func
 	sinks, ws := make([]*sink, len(parts.Names)), make([]*writing, len(parts.Names))
 	for p, name := range parts.Names {
 		var err error
-		if sinks[p], err = e.sink(filepath.Join(k.out, name+ending), k.force); err != nil {
+		if sinks[p], err = e.sink(blob.Join(k.out, name+ending), k.force); err != nil {
 			return err
 		}
 		if err := sinks[p].apartOf(ctx, k.files); err != nil {

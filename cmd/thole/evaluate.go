@@ -161,6 +161,9 @@ func (v *evaluation) page(ctx context.Context, e *env) (*sink, error) {
 	if err := v.job.apart(ctx, "report", v.report); err != nil {
 		return nil, err
 	}
+	if err := wantEnding(v.report, "", ".html", ".htm"); err != nil {
+		return nil, fmt.Errorf("--report: %w", err)
+	}
 	if err := to.apart(v.job.model); err != nil {
 		return nil, fmt.Errorf("--report: %w", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -102,6 +101,11 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 	if err != nil {
 		return err
 	}
+	if x.to == "auto" {
+		if err := wantEnding(dst, ", or no ending for a folder of Paddle; --to onnx or --to paddle takes any name", onnxEnding); err != nil {
+			return err
+		}
+	}
 	to, err := e.sink(dst, x.force)
 	if err == nil && !layout.single {
 		err = to.folder(ctx)
@@ -173,7 +177,7 @@ func checkLabels(src string, file *graph.File, r format.Reader, width int) error
 
 // files is the layout asked for, and a check of the other words. dst is where it goes.
 func (x *exporting) files(dst string) (exportLayout, error) {
-	single := x.to == "onnx" || x.to == "auto" && strings.EqualFold(filepath.Ext(dst), onnxEnding)
+	single := x.to == "onnx" || x.to == "auto" && strings.EqualFold(blob.Ext(dst), onnxEnding)
 	switch {
 	case x.to != "auto" && x.to != "paddle" && x.to != "onnx":
 		return exportLayout{}, usageError{fmt.Errorf("--to %s, want auto, paddle or onnx", x.to)}

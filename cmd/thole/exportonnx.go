@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"thole.example/algo"
+	"thole.example/blob"
 	"thole.example/feature"
 	"thole.example/format"
 	"thole.example/graph"
@@ -32,7 +32,7 @@ func (x *exporting) writeONNX(ctx context.Context, e *env, to *sink, m *export.M
 		if data, err = x.beside(e, to, n); err != nil {
 			return err
 		}
-		model.Apart(filepath.Base(data.file)) // it is looked for in the folder of the model
+		model.Apart(blob.Base(data.file)) // it is looked for in the folder of the model
 		if err := both.fill(ctx, data, func(w io.Writer) error { return model.WriteData(ctx, w, p.add) }); err != nil {
 			return err
 		}

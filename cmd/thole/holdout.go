@@ -1,39 +1,42 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"thole.example/algo"
 	"thole.example/data"
+	"thole.example/internal/number"
 	"thole.example/matrix"
 	"thole.example/train"
 )
 
-// holdOut moves every k-th example to the held-out ones, from the first on: one at least, which has to be what the share comes to. Of
-// those of which some were left out it is known which.
+// holdOut moves a share of the examples to the held-out ones (heldOut). Rankings hold out whole groups.
 func (p *plan) holdOut(thinned *thinning) error {
+	units, of := p.train.Len(), func(i int) int { return i }
+	what := "example"
 	if g := p.groups(); g != nil {
-		return p.holdGroups(g)
+		units, of, what = g.Count, func(i int) int { return g.Of[i] }, "group"
+	} else if thinned != nil {
+		units = int(thinned.seen)
 	}
-	n := float64(p.train.Len())
-	if thinned != nil {
-		n = float64(thinned.seen)
-	}
-	switch {
-	case n < 2:
-		return usageError{fmt.Errorf("--holdout %v of one example, want at least two: one has to be left to train on", p.holdout)}
+	switch n := float64(units); {
+	case units < 2:
+		return usageError{fmt.Errorf("--holdout %v of one %s, want at least two: one has to be left to train on", p.holdout, what)}
 	case p.holdout*n < 0.5:
-		return usageError{fmt.Errorf("--holdout %v of %d examples is less than half of one, want a share from %.2g on, which is one example",
-			p.holdout, int(n), 1/n)}
+		return usageError{fmt.Errorf("--holdout %v of %d %ss is less than half of one, want a share from %.2g on, which is one %[3]s",
+			p.holdout, units, what, math.Ceil(100/n)/100)}
 	}
-	take := p.heldOut(int(n))
-	if thinned != nil {
-		take = func(i int) bool {
-			_, held := slices.BinarySearch(thinned.held, i)
-			return held
+	held := p.heldOut(units)
+	take := func(i int) bool { return held(of(i)) }
+	if thinned != nil && what == "example" {
+		var err error
+		if take, err = thinned.end(p.train.Set, held); err != nil {
+			return err
 		}
 	}
 	out, err := p.train.Part(take)
@@ -41,10 +44,72 @@ func (p *plan) holdOut(thinned *thinning) error {
 	return err
 }
 
-// heldOut is which of n examples are held out.
+// Which examples --holdout-by holds out.
+const (
+	holdRandom   = "random"   // drawn by the seed
+	holdInterval = "interval" // every k-th one from the first on, as Angel does
+)
+
+// intervalMost is the largest share that every k-th example can be.
+const intervalMost = 0.5
+
+// heldBy is how examples are held out.
+func (j *job) heldBy() string {
+	angel := j.asAngel
+	for _, v := range j.values {
+		angel = angel || v.flag == "compat" && v.value == "angel" // which is still to be taken from the options of formats
+	}
+	return cmp.Or(j.holdBy, map[bool]string{true: holdInterval}[angel], holdRandom)
+}
+
+// heldOut selects which of n examples or groups are held out.
 func (p *plan) heldOut(n int) func(i int) bool {
-	k := int(math.Round(max(2, min(1/p.holdout, float64(n)))))
-	return func(i int) bool { return i%k == 0 }
+	if p.heldBy() == holdInterval {
+		k := p.interval(n)
+		return func(i int) bool { return i%k == 0 }
+	}
+	k := int(math.Round(p.holdout * float64(n)))
+	return data.Draw(p.drawSeed(), n, max(1, min(k, n-1)))
+}
+
+// drawSeed is the seed by which examples are held out.
+func (j *job) drawSeed() uint64 {
+	if j.given("holdout-seed") {
+		return j.holdSeed
+	}
+	return j.seed
+}
+
+// interval is the distance of held-out examples.
+func (p *plan) interval(n int) int { return int(math.Round(max(2, min(1/p.holdout, float64(n))))) }
+
+// heldRows selects which rows of a table are held out. group has the group of each row, if there is one.
+func (p *plan) heldRows(n int, group []int64) func(i int) bool {
+	if p.recipe.Task != algo.Ranking || len(group) == 0 {
+		return p.heldOut(n)
+	}
+	g := data.GroupBy(group)
+	held := p.heldOut(g.Count)
+	return func(i int) bool { return held(g.Of[i]) }
+}
+
+// checkHeldOut warns of held-out examples that cannot measure a classifier.
+func (p *plan) checkHeldOut(e *env) {
+	v := p.valid
+	if v == nil || v.Len() == 0 || !p.recipe.Task.Classes() {
+		return
+	}
+	for _, y := range v.Label {
+		if y != v.Label[0] {
+			return
+		}
+	}
+	from := "--validate " + strings.Join(p.job.valid, ", ")
+	if p.holdout > 0 {
+		from = fmt.Sprintf("--holdout %g", p.holdout)
+	}
+	fmt.Fprintf(e.err, "warning: %s: all %s have the same label; auc is undefined and early stopping is unreliable; hold out more examples\n",
+		from, number.Of(v.Len(), "held-out example"))
 }
 
 // readHoldout reads the examples of --validate. What was not in training counts as zero there, and in those held out.
@@ -75,6 +140,9 @@ func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params [
 		}
 		if p.valid, err = p.job.examples(ctx, e, p.job.valid, o); err != nil {
 			return err
+		}
+		if p.valid.Len() == 0 {
+			return fmt.Errorf("%s: no examples in the held-out set; want at least one in --validate", strings.Join(p.job.valid, ", "))
 		}
 		if p.valid.Transform != nil && p.train.Transform == nil {
 			return fmt.Errorf("%s: a table, and the training examples are none", strings.Join(p.job.valid, ", "))

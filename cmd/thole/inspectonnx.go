@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -20,7 +19,7 @@ const onnxEnding = ".onnx"
 
 // isONNX reports whether a path is to be read as a file of ONNX, by its ending; a folder may end so, too.
 func (e *env) isONNX(ctx context.Context, path string) bool {
-	if !strings.EqualFold(filepath.Ext(path), onnxEnding) {
+	if !strings.EqualFold(blob.Ext(path), onnxEnding) {
 		return false
 	}
 	b, name, err := e.input(ctx, path)

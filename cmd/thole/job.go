@@ -19,6 +19,7 @@ type job struct {
 	algo, model, load, format, to, log, runs, note string
 	data, valid                                    []string // paths, globs, folders
 	labels, base, separator, fields                string
+	holdBy                                         string   // which examples; "": as the job trains
 	classes                                        []string // how many, or their labels
 	threshold, holdout                             float64
 	dim, hash                                      int64
@@ -40,6 +41,7 @@ type job struct {
 	initScale                     float64
 	epochs, batch                 int
 	seed                          uint64
+	holdSeed                      uint64 // of the held-out examples, if it is given
 	inOrder                       bool
 	partitioner                   string
 	set                           map[string]string
@@ -110,7 +112,10 @@ func (j *job) flags(e *env, c *cobra.Command) {
 	f.StringArrayVar(&j.data, "data", nil, "training examples: "+pathsHelp)
 	f.StringArrayVar(&j.valid, "validate", nil, "held-out examples, named as in --data; given several times, several sets, "+
 		"of which the first one decides")
-	f.Float64Var(&j.holdout, "holdout", 0, "share of the training examples to hold out, every k-th one")
+	f.Float64Var(&j.holdout, "holdout", 0, "share of the training examples to hold out, drawn by the seed")
+	f.StringVar(&j.holdBy, "holdout-by", "", "which examples --holdout selects: random, or interval: every k-th one (default: random; interval "+
+		"with --compat angel)")
+	f.Uint64Var(&j.holdSeed, "holdout-seed", 0, "seed by which --holdout draws (default: that of --seed)")
 	f.Float64Var(&j.sample, "sample", 0, "share of the training examples to train on, drawn by the seed (default: all)")
 	f.Float64Var(&j.posNeg, "pos-neg", 0, "positive examples in a batch for each negative one (default: as they come)")
 	j.watching.flags(c)

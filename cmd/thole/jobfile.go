@@ -32,7 +32,7 @@ var notInFiles = []string{"job", "job-file", "dry-run", "strict-graph", "help", 
 
 // outdoes is a table of flags that decide what others mean: where the user gives one, files say nothing about the other.
 var outdoes = map[string][]string{"rule": {"hyper"}, "loss": {"loss-set"}, "schedule": {"schedule-set", "schedule-per"},
-	"updates": {"batch"}, "batch": {"updates"}, "validate": {"holdout"}, "holdout": {"validate"}, "algo": {"graph", "loss-set"}}
+	"updates": {"batch"}, "batch": {"updates"}, "validate": {"holdout"}, "holdout": {"validate", "holdout-by"}, "algo": {"graph", "loss-set"}}
 
 // settings are what the files of a job say, on their way to the flags.
 type settings struct {
@@ -163,6 +163,11 @@ func (s *settings) keys(f *graph.File) error {
 		}
 		if err := s.give(k.flag, k.path, strings.Split(text, "\x00")...); err != nil {
 			return err
+		}
+		if k.flag == "holdout" && s.name == s.job.graphFile {
+			if err := s.holdsInterval(k.path); err != nil {
+				return err
+			}
 		}
 	}
 	last := s.job.graphFile == "" || s.job.graphFile == s.name

@@ -240,7 +240,7 @@ Where a model or a file is read, "-" is standard input; where one is written, it
 	root.SetOut(e.out)
 	root.SetErr(e.err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{flagError(c, err)}
+		return usageError{flagError(c, err, e.args)}
 	})
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) { e.help(c) })
 	for _, g := range groups() {

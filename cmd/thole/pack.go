@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,6 +44,11 @@ the manifest; inspect, cat, convert, run and explain read a packed model as they
 }
 
 func (p *packing) run(ctx context.Context, e *env, src, dst string) error {
+	if !p.file {
+		if err := wantEnding(dst, ", or no ending for a folder, or --file", ".zip"); err != nil {
+			return err
+		}
+	}
 	to, err := e.sink(dst, p.force)
 	if err != nil {
 		return err
@@ -52,7 +56,7 @@ func (p *packing) run(ctx context.Context, e *env, src, dst string) error {
 	if err := to.apart(src); err != nil {
 		return err
 	}
-	oneFile := p.file || to.streams() || strings.EqualFold(path.Ext(dst), ".zip")
+	oneFile := p.file || to.streams() || strings.EqualFold(blob.Ext(dst), ".zip")
 	if !oneFile {
 		if err := to.folder(ctx); err != nil {
 			return err
@@ -76,7 +80,7 @@ func (p *packing) run(ctx context.Context, e *env, src, dst string) error {
 		return err
 	}
 	manifest := paddle.Describe(m)
-	if manifest.Metadata, err = p.said(ctx, b, path.Dir(m.Path)); err != nil {
+	if manifest.Metadata, err = p.said(ctx, b, blob.Parent(m.Path)); err != nil {
 		return err
 	}
 	packed, err := pack.Write(ctx, b, from, manifest, into, name, to.over, oneFile)
@@ -109,9 +113,10 @@ func (p *packing) said(ctx context.Context, b blob.Bucket, dir string) (map[stri
 
 // packSources are the files of a model: topology and parameters, and where the path is a folder all in it.
 func (e *env) packSources(ctx context.Context, b blob.Bucket, m *program.Model, src string) (from []pack.Source, err error) {
-	dir := path.Dir(m.Path)
+	dir := blob.Parent(m.Path)
 	add := func(object string) {
-		from = append(from, pack.Source{Name: strings.TrimPrefix(object, dir+"/"), Object: object})
+		rel, _ := blob.Rel(dir, object)
+		from = append(from, pack.Source{Name: rel, Object: object})
 	}
 	_, name, err := e.input(ctx, src)
 	if err != nil {

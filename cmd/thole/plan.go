@@ -77,6 +77,11 @@ func (j *job) plan(ctx context.Context, e *env) (*plan, error) {
 
 // read reads the examples, and chooses what depends on them.
 func (p *plan) read(ctx context.Context, e *env) error {
+	if p.before != nil && p.before.transform == nil {
+		if err := p.decideBase(ctx, e, p.before.trees, p.data); err != nil {
+			return err
+		}
+	}
 	o, err := p.readTraining(ctx, e)
 	if err == nil && p.sample > 0 {
 		err = p.draw(p.sample)
@@ -153,6 +158,7 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 		if err := p.holdOut(thinned); err != nil {
 			return o, err
 		}
+		p.checkHeldOut(e)
 	}
 	thinned.tell(e.err)
 	p.sayBare(e)

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"iter"
 	"os"
 	"path/filepath"
@@ -34,6 +35,9 @@ func (t *predictionText) begin(ctx context.Context) (err error) {
 	}
 	if t.file, err = t.sink.create(ctx); err == nil {
 		t.out = bufio.NewWriter(t.file)
+		if t.cell == jsonLines {
+			return err
+		}
 		for _, name := range t.names() {
 			if len(t.line) > 0 {
 				t.line = append(t.line, t.cell)
@@ -58,23 +62,27 @@ func (t *predictionText) add(ctx context.Context, b *data.Batch, r *rated) error
 	if err := t.begin(ctx); err != nil {
 		return err
 	}
+	t.zero = b.Zero
 	for i, y := range b.Label {
 		if b.Row != nil {
 			t.rows = b.Row[i]
 		}
-		t.line = strconv.AppendInt(t.line[:0], t.rows, 10)
 		t.vals = t.row(t.vals[:0], i, y, r)
+		if t.cell == jsonLines {
+			if err := t.object(y); err != nil {
+				return err
+			}
+			t.rows++
+			continue
+		}
+		t.line = strconv.AppendInt(t.line[:0], t.rows, 10)
 		for k, v := range t.vals {
 			t.line = append(t.line, t.cell)
 			if text, ok := t.textAt(k, float32(v), y); ok {
 				t.line = t.text(t.line, text)
 				continue
 			}
-			bits := 32
-			if t.exact && k != t.labelAt() {
-				bits = 64
-			}
-			t.line = strconv.AppendFloat(t.line, v, 'g', -1, bits)
+			t.line = strconv.AppendFloat(t.line, v, 'g', -1, t.bits(k))
 		}
 		if _, err := t.out.Write(append(t.line, '\n')); err != nil {
 			return err
@@ -82,6 +90,44 @@ func (t *predictionText) add(ctx context.Context, b *data.Batch, r *rated) error
 		t.rows++
 	}
 	return t.out.Flush()
+}
+
+// bits is the size of number k of an example.
+func (t *predictionText) bits(k int) int {
+	if t.exact && k != t.labelAt() {
+		return 64
+	}
+	return 32
+}
+
+// object writes an example as a JSON object by the names of columns. What is no number in JSON is null.
+func (t *predictionText) object(label float32) error {
+	names := t.names()
+	line := append(t.line[:0], '{')
+	for k := range names {
+		name, _ := json.Marshal(names[k]) // a string always can be
+		if k > 0 {
+			line = append(line, ',')
+		}
+		line = append(append(line, name...), ':')
+		if k == 0 {
+			line = strconv.AppendInt(line, t.rows, 10)
+			continue
+		}
+		v := t.vals[k-1]
+		switch text, ok := t.textAt(k-1, float32(v), label); {
+		case ok:
+			quoted, _ := json.Marshal(text)
+			line = append(line, quoted...)
+		case v-v != 0:
+			line = append(line, "null"...)
+		default:
+			line = strconv.AppendFloat(line, v, 'g', -1, t.bits(k-1))
+		}
+	}
+	t.line = append(line, "}\n"...)
+	_, err := t.out.Write(t.line)
+	return err
 }
 
 func (t *predictionText) end(ctx context.Context) error {
@@ -129,7 +175,7 @@ func newPredictionTable(e *env, h *head, r *results) (*predictionTable, error) {
 }
 
 func (t *predictionTable) add(_ context.Context, b *data.Batch, r *rated) error {
-	t.vals = t.vals[:0]
+	t.vals, t.zero = t.vals[:0], b.Zero
 	for i, y := range b.Label {
 		if place := t.rows + int64(i); b.Row != nil && b.Row[i] != t.number(place) {
 			t.gaps = append(t.gaps, gap{place, b.Row[i] - place})

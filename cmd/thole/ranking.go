@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"strings"
 
@@ -49,21 +48,6 @@ func (p *plan) grouped(of *data.Examples, paths []string) error {
 
 // groupsWanted is how examples say of which group they are.
 const groupsWanted = "lines LABEL qid:ID ..., or --group-column NAME of a table"
-
-// holdGroups moves every k-th group to the held-out examples, from the first on: one at least, which has to be what the share comes to.
-func (p *plan) holdGroups(g *data.Grouping) (err error) {
-	switch n := float64(g.Count); {
-	case n < 2:
-		return usageError{fmt.Errorf("--holdout %v of one group, want at least two: one has to be left to train on", p.holdout)}
-	case p.holdout*n < 0.5:
-		return usageError{fmt.Errorf("--holdout %v of %d groups is less than half of one, want a share from %.2g on, which is one group: "+
-			"groups are held out whole", p.holdout, g.Count, math.Ceil(100/n)/100)}
-	}
-	held := p.heldOut(g.Count)
-	out, err := p.train.Part(func(i int) bool { return held(g.Of[i]) })
-	p.valid = &data.Examples{Set: out, Classes: p.train.Classes}
-	return err
-}
 
 // rankedRows is shownRows of rankings, which are sorted to be measured.
 const rankedRows = 1 << 13

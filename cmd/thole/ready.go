@@ -28,6 +28,9 @@ const (
 // of other processes. w may be nil.
 func (p *plan) ready(ctx context.Context, client *ps.Client, model *graph.Model, task, mine int, path string, w *watcher) error {
 	if task == 0 && path != "" {
+		if err := p.checkHolds(ctx, model.Metas(), p.files(model)); err != nil {
+			return err
+		}
 		lost, err := client.Rehearse(ctx, p.saving(model, path))
 		if err != nil {
 			return err

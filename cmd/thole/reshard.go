@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"thole.example/blob"
 	"thole.example/internal/number"
 	"thole.example/ps"
 	"thole.example/rpc"
@@ -207,7 +207,7 @@ func (f *reshard) goesOn(ctx context.Context, net rpc.Network, from string) (_ [
 
 // hasGoneOn reports whether there is a later checkpoint than that from which the job was to go on: each training ends with one.
 func (f *reshard) hasGoneOn(ctx context.Context, net rpc.Network, from string) bool {
-	all, err := ps.CheckpointsAt(ctx, net, f.servers[0], path.Dir(from))
+	all, err := ps.CheckpointsAt(ctx, net, f.servers[0], blob.Parent(from))
 	return err == nil && slices.ContainsFunc(all, func(k rpc.Kept) bool {
 		e, err := entryOf(k, "")
 		return err == nil && e.Stepped() && k.Path > from

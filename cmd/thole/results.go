@@ -26,7 +26,7 @@ type results struct {
 func (r *results) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&r.path, "out", "", `file for the predictions, "-" for standard output`)
-	f.StringVar(&r.to, "to", "", "format of --out, such as csv, tsv, parquet or npy (default: by the ending, else csv)")
+	f.StringVar(&r.to, "to", "", "format of --out, such as csv, tsv, jsonl, parquet or npy (default: by the ending, else csv)")
 	f.BoolVar(&r.lossy, "lossy", false, "write --out even if its format loses something, such as the names of columns, and say what was lost")
 	f.BoolVar(&r.force, "force", false, "replace the file of --out if it exists")
 }
@@ -37,9 +37,9 @@ func (r *results) check(ctx context.Context, e *env) (err error) {
 		return nil
 	}
 	to, plain := r.to, data.Unpacked(r.path)
-	if codec, set, err := codecs().ByExt(plain); to == "" && err == nil && codec.Info().Needs == "" { // predictions are no trees
-		if to = codec.Info().Name; set["separator"] == "tab" {
-			to = "tsv"
+	if to == "" {
+		if to, err = predictionFormat(plain); err != nil {
+			return usageError{fmt.Errorf("--out %w", err)}
 		}
 	}
 	switch strings.ToLower(to) {
@@ -47,15 +47,47 @@ func (r *results) check(ctx context.Context, e *env) (err error) {
 		r.cell = ','
 	case "tsv":
 		r.cell = '\t'
+	case "jsonl":
+		r.cell = jsonLines
 	default:
 		if plain != r.path {
-			return usageError{fmt.Errorf("--out %s: only csv and tsv are packed, want no %s", r.path, strings.TrimPrefix(r.path, plain))}
+			return usageError{fmt.Errorf("--out %s: only csv, tsv and jsonl are packed, want no %s", r.path, strings.TrimPrefix(r.path, plain))}
 		}
 		r.target, err = (&output{to: to, force: r.force}).target(ctx, e, r.path, nil)
 		return err
 	}
 	r.sink, err = e.sink(r.path, r.force)
 	return err
+}
+
+// jsonLines stands for the byte between cells where predictions are JSON objects, one in each line.
+const jsonLines = '{'
+
+// predictionFormat is the format that the ending of a name stands for.
+func predictionFormat(name string) (string, error) {
+	known := []string{".jsonl", ".ndjson"}
+	for _, c := range codecs() {
+		i := c.Info()
+		if i.Needs != "" || i.Writes == "" { // predictions are no trees
+			continue
+		}
+		for _, e := range i.AllEndings() {
+			if known = append(known, e.Ext); e.Ext != fileEnding(name) {
+				continue
+			}
+			if e.Set["separator"] == "tab" {
+				return "tsv", nil
+			}
+			return i.Name, nil
+		}
+	}
+	switch fileEnding(name) {
+	case "":
+		return "csv", nil
+	case ".jsonl", ".ndjson":
+		return "jsonl", nil
+	}
+	return "", wantEnding(name, ", or a format named with --to", known...)
 }
 
 // apart refuses to write predictions over the model, or into it.
@@ -124,6 +156,7 @@ type head struct {
 	more  []string // names of further ones
 
 	said []float64 // scratch
+	zero bool      // labels of negative examples are 0 in the data
 }
 
 // of are names with that of each class behind them; the name alone if there is one score.
@@ -208,6 +241,8 @@ func (h *head) label(y float32) float32 {
 		return h.classes[int(y)]
 	case y > 0:
 		return h.classes[1]
+	case h.zero:
+		return 0
 	}
 	return h.classes[0]
 }

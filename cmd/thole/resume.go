@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -200,7 +199,7 @@ func (p *plan) statesHere(ctx context.Context, model string) error {
 		}
 		if err != nil || !found {
 			at := inBucket(from)
-			return fmt.Errorf("%s: no checkpoint there%s", from, cmp.Or(errText(err), besides(at, checkpointsIn(ctx, p.paths, path.Dir(at)))))
+			return fmt.Errorf("%s: no checkpoint there%s", from, cmp.Or(errText(err), besides(at, checkpointsIn(ctx, p.paths, blob.Parent(at)))))
 		}
 	}
 	return nil

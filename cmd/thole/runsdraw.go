@@ -80,6 +80,9 @@ func localeUTF8() bool {
 
 // drawFile writes the charts to a file, one below the other.
 func (f *runsFlags) drawFile(ctx context.Context, charts []*chart.Chart) error {
+	if err := wantEnding(f.svg, "", ".svg"); err != nil {
+		return fmt.Errorf("--svg: %w", err)
+	}
 	s, err := f.sink(f.svg, f.force)
 	if err != nil {
 		return err

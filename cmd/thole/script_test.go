@@ -58,6 +58,12 @@ func runScriptsWith(t *testing.T, dir string, more func(*testscript.Env) error) 
 			if err != nil {
 				return err
 			}
+			times, err := filepath.Abs("testdata/times")
+			if err != nil {
+				return err
+			}
+			e.Setenv("TIMES", times)
+			e.Setenv("INDICES", filepath.Join(filepath.Dir(times), "indices"))
 			e.Setenv("EXAMPLES", examples)
 			e.Setenv("SAVED", saved)
 			e.Setenv("AFFINE", module)

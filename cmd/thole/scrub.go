@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -135,14 +134,14 @@ const infoExt = ".pdiparams.info"
 
 // noteOthers names the other files in a copied folder that tell of a training.
 func noteOthers(ctx context.Context, e *env, b blob.Bucket, m *program.Model) error {
-	infos, err := b.List(ctx, path.Dir(m.Path))
+	infos, err := b.List(ctx, blob.Parent(m.Path))
 	if err != nil {
 		return err
 	}
 	for _, i := range infos {
 		if strings.HasSuffix(i.Name, infoExt) {
 			fmt.Fprintf(e.err, "note: %s was copied as it is; it has the names of layers in the source, and inference runs without it\n",
-				path.Base(i.Name))
+				blob.Base(i.Name))
 		}
 		if i.Name == m.Path || i.Size > maxOther {
 			continue
@@ -156,7 +155,7 @@ func noteOthers(ctx context.Context, e *env, b blob.Bucket, m *program.Model) er
 			continue // no topology
 		}
 		if leaks, _, err := other.Leaks(); err == nil && len(leaks) > 0 {
-			fmt.Fprintf(e.err, "note: %s was copied as it is and tells of its training (%s); scrub it too\n", path.Base(i.Name), leaks[0].Attr)
+			fmt.Fprintf(e.err, "note: %s was copied as it is and tells of its training (%s); scrub it too\n", blob.Base(i.Name), leaks[0].Attr)
 		}
 	}
 	return nil
@@ -180,7 +179,7 @@ func (e *env) writeScrubbed(ctx context.Context, b blob.Bucket, m *program.Model
 	if err := sink.folder(ctx); err != nil {
 		return err
 	}
-	dir := path.Dir(m.Path)
+	dir := blob.Parent(m.Path)
 	infos, err := b.List(ctx, dir)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"thole.example/data"
 	"thole.example/internal/spell"
 	"thole.example/search"
 )
@@ -22,8 +23,9 @@ type searching struct {
 	params                             []string
 
 	env     *env
-	before  []setting // what the user gave, and what a search has beside it
-	base    *plan     // with the examples, which all trials share
+	before  []setting      // what the user gave, and what a search has beside it
+	base    *plan          // with the examples, which all trials share
+	all     *data.Examples // its training examples, of which a cross-validation may have drawn some
 	drawn   [][]search.Setting
 	bracket *search.Bracket
 	tried   []*tried // in the order of the runs' ends
@@ -139,6 +141,11 @@ func (s *searching) search(ctx context.Context) error {
 			return err
 		}
 	}
+	if s.holdout > 0 && !s.given("holdout-seed") && s.heldBy() == holdRandom { // trials have seeds of their own
+		if err := s.add("holdout-seed", strconv.FormatUint(s.seed, 10)); err != nil {
+			return err
+		}
+	}
 	patient := s.given("early-stop")
 	if !patient {
 		s.patience, s.command.Flags().Lookup("early-stop").Changed = patience, true
@@ -198,6 +205,10 @@ func (s *searching) asked(ctx context.Context) ([]search.Param, error) {
 func (s *searching) read(ctx context.Context, patient bool) error {
 	p := s.base
 	o, err := p.readTraining(ctx, s.env)
+	if err == nil {
+		all := *p.train
+		s.all = &all
+	}
 	if err == nil && s.cv > 0 && s.sample > 0 {
 		err = p.draw(s.sample)
 	}

@@ -7,31 +7,40 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"thole.example/blob"
 	"thole.example/search"
 	"thole.example/train"
 )
 
 // again is the plan of a trial on all that it may have: that of the job that is saved.
 func (s *searching) again(ctx context.Context, r search.Run) (*plan, error) {
-	a := s.attempt(r)
+	a := s.final(r)
 	if s.cv == 0 {
 		return a.plan(ctx, s.env, s.base.train, s.base.valid, true)
 	}
-	q, err := a.plan(ctx, s.env, s.base.train, nil, true, heldNone)
+	q, err := a.plan(ctx, s.env, s.all, nil, true, heldNone)
 	if median := s.of(r).median; err == nil && median > 0 {
 		err = q.end(median)
 	}
 	return q, err
 }
 
-// save trains the best trial again, which gives the same bits, and saves it. After a cross-validation it is of all examples.
+// final is the training of a trial on all examples but the held-out ones, also if --sample gave the trials fewer.
+func (s *searching) final(r search.Run) *attempt {
+	a := s.attempt(r)
+	a.before = slices.DeleteFunc(slices.Clone(a.before), func(one setting) bool { return one.flag == "sample" })
+	a.examples = 1
+	return a
+}
+
+// save trains the best trial again and saves it: with the same bits, unless --sample gave the trials fewer examples. After a
+// cross-validation the held-out examples are trained on, too.
 func (s *searching) save(ctx context.Context, r search.Run, path string) error {
 	e := s.env
 	if s.asJSON { // standard output is a JSON object
@@ -39,9 +48,14 @@ func (s *searching) save(ctx context.Context, r search.Run, path string) error {
 		rest.out = e.err
 		e = &rest
 	}
-	a := s.attempt(r)
+	a := s.final(r)
+	if s.sample > 0 && s.sample < 1 {
+		fmt.Fprintf(e.err, "the trials were trained on --sample %g of the examples; the best settings are now trained on all %d\n", s.sample, s.all.Len())
+	}
 	if s.cv > 0 {
-		return s.base.trainAll(ctx, e, s.before, s.of(r).median, path, a.over...)
+		all := *s.base
+		all.train = s.all
+		return all.trainAll(ctx, e, a.before, s.of(r).median, path, a.over...)
 	}
 	q, err := a.plan(ctx, e, s.base.train, s.base.valid, true, among(s.before, saves)...)
 	if err != nil {
@@ -173,7 +187,7 @@ func epochsText(epochs, kept int) string {
 func (s *searching) flagsText(r search.Run) string {
 	over := s.attempt(r).over
 	for _, one := range s.before {
-		if slices.Contains([]string{"holdout", "early-stop"}, one.flag) && s.cv == 0 {
+		if slices.Contains([]string{"holdout", "holdout-seed", "early-stop"}, one.flag) && s.cv == 0 {
 			over = append(over, one)
 		}
 	}
@@ -244,7 +258,7 @@ func (s *searching) printDrawn() error {
 
 // tableFormat is how a table is written to the path: csv or jsonl; "": that is not known.
 func tableFormat(path string) string {
-	switch strings.ToLower(filepath.Ext(path)) {
+	switch strings.ToLower(blob.Ext(path)) {
 	case ".csv":
 		return "csv"
 	case ".jsonl", ".ndjson":
@@ -267,6 +281,9 @@ func (s *searching) sinks(ctx context.Context) (table, best *sink, err error) {
 		}
 	}
 	if s.best != "" {
+		if err := wantEnding(s.best, "", ".yaml", ".yml"); err != nil {
+			return nil, nil, fmt.Errorf("--best: %w", err)
+		}
 		best, err = s.env.sink(s.best, s.force)
 	}
 	return table, best, err

@@ -74,6 +74,9 @@ func errThere(path string) error { return fmt.Errorf("%s exists; --force replace
 // url makes the sink that of a URL.
 func (s *sink) url() (err error) {
 	s.file = inBucket(s.path)
+	if s.file == blob.Root(s.file) {
+		return usageError{fmt.Errorf("%s: the root of a store, want a path in it, such as %s", s.path, blob.Join(s.file, "model"))}
+	}
 	if s.over, err = s.paths.State(context.Background(), s.file); err == nil && s.over != blob.Nothing && !s.force {
 		err = errThere(s.path)
 	}

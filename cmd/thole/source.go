@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -152,7 +151,7 @@ func bucketAt(in *blob.Paths, path string) (blob.Bucket, string, error) {
 		return nil, "", usageError{errNoPath}
 	}
 	name := inBucket(path)
-	if base := filepath.Base(name); base == "." || base == ".." || base == "/" {
+	if base := blob.Base(name); base == "." || base == ".." || base == "/" {
 		return blob.Local(path)
 	}
 	return in, name, nil

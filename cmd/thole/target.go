@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"thole.example/blob"
 	"thole.example/edit"
 	"thole.example/format"
 )
@@ -209,8 +210,7 @@ func renamed(r format.Reader, t *place, named bool) (string, bool) {
 	if !named || !t.Info().Single || t.sink.streams() || len(ms) != 1 || strings.HasSuffix(t.name, "/") {
 		return "", false
 	}
-	file := filepath.Base(t.name)
-	name := strings.TrimSuffix(file, filepath.Ext(file))
+	name := blob.Stem(t.name)
 	return name, name != ms[0].Name
 }
 
@@ -239,6 +239,14 @@ func (s *sink) apart(src string) error {
 		return nil
 	}
 	dst := s.path
+	if blob.IsURL(src) || blob.IsURL(dst) {
+		_, above := blob.Rel(src, dst)
+		_, below := blob.Rel(dst, src)
+		if above || below {
+			return fmt.Errorf("%s and %s: %w", src, dst, errSame)
+		}
+		return nil
+	}
 	from, err := resolved(src)
 	if err != nil {
 		return err

@@ -175,7 +175,12 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 	}
 	if task == 0 && path != "" {
 		if err := p.save(ctx, client, model, path); err != nil {
-			return nil, err
+			return nil, p.kept(ctx, err, path, func(q *plan, path string) error {
+				if _, err := client.Rehearse(ctx, q.saving(model, path)); err != nil {
+					return err
+				}
+				return client.Save(ctx, q.saving(model, path))
+			})
 		}
 	}
 	if err := p.depart(ctx, client); err != nil || task > 0 {

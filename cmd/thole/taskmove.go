@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"thole.example/blob"
 	"thole.example/ps"
 	"thole.example/rpc"
 	"thole.example/ssp"
@@ -200,7 +200,7 @@ func (s *taskCheckpoints) handOver(ctx context.Context, at train.Place) error {
 	}
 	if s.p.written == written {
 		s.moment = before
-		return s.stay(ctx, fmt.Errorf("the checkpoint %s could not be written", path.Base(s.to)))
+		return s.stay(ctx, fmt.Errorf("the checkpoint %s could not be written", blob.Base(s.to)))
 	}
 	_ = s.client.Moved(ctx, m.Order, s.to) // it has
 	return &goneTo{m.Servers}

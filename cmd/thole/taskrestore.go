@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,7 +41,7 @@ func (s *taskCheckpoints) bringBack(ctx context.Context) (bool, error) {
 	if err == nil && len(all) == 0 { // it may be a checkpoint itself
 		var one *state.Entry
 		if one, err = s.named(ctx, at); err == nil {
-			return true, s.restore(ctx, path.Dir(p.resume), *one)
+			return true, s.restore(ctx, blob.Parent(p.resume), *one)
 		}
 	}
 	if err != nil {
@@ -57,19 +56,19 @@ func (s *taskCheckpoints) bringBack(ctx context.Context) (bool, error) {
 
 // inFull is the path of a checkpoint, the last part of which may be the number of steps alone.
 func inFull(at string) string {
-	if steps, err := strconv.ParseInt(path.Base(at), 10, 64); err == nil && steps >= 0 {
-		return blob.Join(path.Dir(at), state.StepName(steps))
+	if steps, err := strconv.ParseInt(blob.Base(at), 10, 64); err == nil && steps >= 0 {
+		return blob.Join(blob.Parent(at), state.StepName(steps))
 	}
 	return at
 }
 
 // named is the checkpoint at a path, the last part of which may be the number of steps.
 func (s *taskCheckpoints) named(ctx context.Context, at string) (*state.Entry, error) {
-	all, err := s.listAll(ctx, path.Dir(at), s.client.Checkpoints)
+	all, err := s.listAll(ctx, blob.Parent(at), s.client.Checkpoints)
 	if err != nil {
 		return nil, err
 	}
-	name := path.Base(inFull(at))
+	name := blob.Base(inFull(at))
 	for i := range all {
 		switch e := &all[i]; {
 		case e.Name != name:

@@ -23,7 +23,7 @@ type together struct {
 
 // create begins to write one more file.
 func (t *together) create(ctx context.Context, s *sink) (*writing, error) {
-	if !s.streams() {
+	if !s.streams() && !blob.IsURL(s.file) {
 		t.made = append(t.made, missingFolders(filepath.Dir(s.file))...)
 	}
 	w, err := s.create(ctx)
@@ -79,15 +79,23 @@ func (t *together) Commit() error {
 				return err
 			})
 		case t.sinks[i].over == blob.Nothing:
-			back = append(back, func() error { return os.Remove(file) })
+			back = append(back, func() error { return t.sinks[i].remove() })
 		}
 	}
 	return nil
 }
 
+// remove removes the file, which was not there before.
+func (s *sink) remove() error {
+	if blob.IsURL(s.file) {
+		return s.paths.Remove(context.Background(), s.file)
+	}
+	return os.Remove(s.file)
+}
+
 // keep is a second name for the file that is going to be replaced; "" if there is none, or the file system has no second names.
 func (s *sink) keep() string {
-	if s.streams() || s.over == blob.Nothing {
+	if s.streams() || s.over == blob.Nothing || blob.IsURL(s.file) {
 		return ""
 	}
 	name := filepath.Join(filepath.Dir(s.file), "_tmp."+filepath.Base(s.file)+"."+rand.Text())

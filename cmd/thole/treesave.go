@@ -3,7 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
-	"path/filepath"
+	"io/fs"
 	"slices"
 
 	"thole.example/algo"
@@ -48,6 +48,19 @@ func (p *plan) saveTrees(ctx context.Context, e *tree.Ensemble, path string) err
 		return err
 	}
 	return format.Convert(ctx, r, codec, p.bucket(), path, o, nil, nil)
+}
+
+// keptTrees keeps trees that could not be saved at the path.
+func (p *plan) keptTrees(ctx context.Context, why error, e *tree.Ensemble, path string) error {
+	return p.kept(ctx, why, path, func(q *plan, path string) error {
+		switch now, err := q.paths.State(ctx, path); {
+		case err != nil:
+			return err
+		case now != blob.Nothing:
+			return fs.ErrExist
+		}
+		return q.saveTrees(ctx, e, path)
+	})
 }
 
 // tryTrees tries whether trees can be saved at a path, by a model of one.
@@ -96,7 +109,7 @@ func (p *plan) checkTreeTarget(ctx context.Context, codec format.Codec, o format
 	if err != nil {
 		return err
 	}
-	if err := format.Convert(ctx, r, codec, &blob.Mem{}, filepath.Base(name), o, nil, nil); err != nil {
+	if err := format.Convert(ctx, r, codec, &blob.Mem{}, blob.Base(name), o, nil, nil); err != nil {
 		return usageError{format.Wrap(p.to, name, err)}
 	}
 	return nil
@@ -153,6 +166,22 @@ func (p *plan) saveTreesThere(ctx context.Context, client *ps.Client, e *tree.En
 				return err
 			}
 		}
+	}
+	return client.Save(ctx, o)
+}
+
+// saveTreesAgain saves in the servers' bucket trees whose matrices saveTreesThere has made there, where nothing is.
+func (p *plan) saveTreesAgain(ctx context.Context, client *ps.Client, e *tree.Ensemble, path string) error {
+	r, err := p.treeReader(e)
+	if err != nil {
+		return err
+	}
+	o := ps.SaveOptions{Codec: p.to, Path: path, Files: r.Files()}
+	for _, m := range r.Matrices() {
+		o.Matrices = append(o.Matrices, m.Name)
+	}
+	if _, err := client.Rehearse(ctx, o); err != nil {
+		return err
 	}
 	return client.Save(ctx, o)
 }

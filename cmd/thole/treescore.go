@@ -135,8 +135,11 @@ func (p *prediction) treeOptions(ctx context.Context, e *env, m *storedModel, g 
 		view, err = gbdt.NewView(m.transform)
 	case source.Tabular():
 		g.named = true
-		bare.transform, view, err = p.bind(ctx, m.trees)
+		bare.transform, view, err = p.bind(ctx, e, m.trees, files)
 	default:
+		if err := p.decideBase(ctx, e, m.trees, p.job.data); err != nil {
+			return nil, err
+		}
 		view = gbdt.NewColumns(m.trees.Features.Width, absentIn(m.trees, source.Name))
 	}
 	if err != nil {
@@ -160,12 +163,13 @@ func absentIn(e *tree.Ensemble, source string) float32 {
 }
 
 // bind finds the columns of tables by the names of features.
-func (p *prediction) bind(ctx context.Context, trees *tree.Ensemble) (*feature.Transform, *gbdt.View, error) {
+func (p *prediction) bind(ctx context.Context, e *env, trees *tree.Ensemble, files []string) (*feature.Transform, *gbdt.View, error) {
 	spec, err := p.spec(ctx, nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	var more []feature.Column
+	var others []string
 	for _, kind := range []feature.Kind{feature.Label, feature.Weight, feature.Group} {
 		name := spec.Find(kind)
 		if name == "" && kind == feature.Label {
@@ -173,7 +177,12 @@ func (p *prediction) bind(ctx context.Context, trees *tree.Ensemble) (*feature.T
 		}
 		if name != "" {
 			more = append(more, feature.Column{Name: name, Kind: kind})
+			others = append(others, name)
 		}
 	}
-	return gbdt.Bind(trees.Features, spec.Missing, more...)
+	features, err := p.byPosition(ctx, e, trees, files, others)
+	if err != nil {
+		return nil, nil, err
+	}
+	return gbdt.Bind(features, spec.Missing, more...)
 }

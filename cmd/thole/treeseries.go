@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -191,7 +190,7 @@ func (s *treeSeries) clear(ctx context.Context) error {
 	for _, n := range all {
 		at := blob.Join(s.folder(), state.StepName(int64(n)))
 		switch {
-		case s.last != "" && path.Dir(s.last) == path.Clean(s.folder()) && n <= s.trees:
+		case s.last != "" && blob.Parent(s.last) == blob.Clean(s.folder()) && n <= s.trees:
 		case !s.p.force:
 			return fmt.Errorf("%s: there is a checkpoint already (--resume %s goes on from the last one of %s, --force begins anew and removes "+
 				"it)", at, resumeAuto, s.folder())

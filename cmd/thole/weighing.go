@@ -248,14 +248,20 @@ func readWeights(ctx context.Context, e *env, paths []string) ([]float32, error)
 	return data.LoadWeights(ctx, e.paths, files, e.in)
 }
 
-// thinning draws the negative examples that are trained on, as they are read, but those to be held out, which are as they come.
+// thinning draws the negative examples that are trained on, as they are read. Held-out examples stay as they come.
 type thinning struct {
 	share           float64
 	seed            uint64
-	every           int64 // which is held out; 0: none
-	seen            int64 // examples
-	negative, given int64 // those that could be left out, and those that were
-	held            []int // which of those that stay are to be held out
+	mayHold         func(i int) bool // the example may be held out, which is known at the end; nil: none is
+	seen            int64            // examples
+	negative, given int64            // those that could be left out, and those that were
+	waiting         []undecided      // examples that may be held out
+}
+
+// undecided is an example that may be held out.
+type undecided struct {
+	number, kept int // of all examples, of those that stayed
+	negative     bool
 }
 
 // thinning is that of the plan, nil if all examples are trained on.
@@ -264,8 +270,13 @@ func (p *plan) thinning() *thinning {
 		return nil
 	}
 	t := &thinning{share: p.negatives, seed: p.seed}
-	if p.holdout > 0 {
-		t.every = int64(math.Round(max(2, 1/p.holdout))) // as holdOut has it: of fewer examples only the first is
+	switch {
+	case p.holdout == 0:
+	case p.heldBy() == holdInterval:
+		k := p.interval(math.MaxInt) // of fewer examples only the first is
+		t.mayHold = func(i int) bool { return i%k == 0 }
+	default:
+		t.mayHold = func(i int) bool { return i < 2 || data.Candidate(p.drawSeed(), p.holdout, i) }
 	}
 	return t
 }
@@ -273,16 +284,49 @@ func (p *plan) thinning() *thinning {
 // drop is Options.Drop of package data.
 func (t *thinning) drop(at int64, label float32) bool {
 	t.seen = at + 1
-	switch {
-	case t.every > 0 && at%t.every == 0:
-		t.held = append(t.held, int(at-t.given))
-	case label <= 0:
-		if t.negative++; data.Uniform(t.seed, at) >= t.share {
-			t.given++
-			return true
+	if t.mayHold != nil && t.mayHold(int(at)) {
+		t.waiting = append(t.waiting, undecided{int(at), int(at - t.given), label <= 0})
+		return false
+	}
+	return label <= 0 && t.leave(at)
+}
+
+// leave reports whether a negative example is left out.
+func (t *thinning) leave(at int64) bool {
+	t.negative++
+	if data.Uniform(t.seed, at) < t.share {
+		return false
+	}
+	t.given++
+	return true
+}
+
+// end leaves out the negative examples of the set that were waiting and are not held out, and selects those of the others that are.
+func (t *thinning) end(s *data.Set, held func(i int) bool) (func(i int) bool, error) {
+	var drop, hold []int
+	for _, w := range t.waiting {
+		switch {
+		case held(w.number):
+			hold = append(hold, w.kept-len(drop))
+		case w.negative && t.leave(int64(w.number)):
+			drop = append(drop, w.kept)
 		}
 	}
-	return false
+	t.waiting = nil
+	if len(drop) > 0 {
+		if _, err := s.Part(amongSorted(drop)); err != nil {
+			return nil, err
+		}
+	}
+	return amongSorted(hold), nil
+}
+
+// amongSorted reports which numbers are in the list, which is in order.
+func amongSorted(list []int) func(i int) bool {
+	return func(i int) bool {
+		_, in := slices.BinarySearch(list, i)
+		return in
+	}
 }
 
 // tell tells how many there are.

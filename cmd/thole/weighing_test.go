@@ -2,12 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"thole.example/algo"
 	"thole.example/data"
 )
 
@@ -63,34 +66,47 @@ func TestNegatives(t *testing.T) {
 	}
 }
 
-// What stays and what is held out is the same as if all examples were read, and then some left out.
+// TestThinning: what stays and what is held out is the same as if all examples were read, some held out, and then some left out.
 func TestThinning(t *testing.T) {
-	labels := make([]float32, 1000)
-	for i := range labels {
-		labels[i] = float32(i*i%3) - 1
-	}
-	p := &plan{job: &job{holdout: 0.07, seed: 5, weighing: weighing{negatives: 0.3}}}
-	th, stays, held := p.thinning(), 0, 0
-	k := int(math.Round(1 / 0.07))
-	for i, y := range labels {
-		hold := i%k == 0
-		left := !hold && y <= 0 && data.Uniform(5, int64(i)) >= 0.3
-		if th.drop(int64(i), y) != left {
-			t.Fatalf("example %d: left out %v, want %v", i, !left, left)
-		}
-		if hold {
-			if th.held[held] != stays {
-				t.Fatalf("example %d is held out as number %d, want %d", i, th.held[held], stays)
+	const n = 1000
+	for _, by := range []string{holdRandom, holdInterval} {
+		p := &plan{job: &job{holdout: 0.07, holdBy: by, seed: 5, weighing: weighing{negatives: 0.3}}, recipe: &algo.Algo{}}
+		p.recipe.Task = algo.Classification
+		in, th := p.heldOut(n), p.thinning()
+		var learn, held []int64 // columns, which are the numbers of the examples
+		left, text := int64(0), strings.Builder{}
+		for i := range int64(n) {
+			label := i*i%3 - 1
+			fmt.Fprintf(&text, "%d %d:1\n", label, i)
+			switch {
+			case in(int(i)):
+				held = append(held, i)
+			case label <= 0 && data.Uniform(5, i) >= 0.3:
+				left++
+			default:
+				learn = append(learn, i)
 			}
-			held++
 		}
-		if !left {
-			stays++
+		var err error
+		p.train, err = data.LoadAll(t.Context(), []data.Input{{Name: "x", Stream: strings.NewReader(text.String())}},
+			data.Options{Format: "libsvm", Base: data.Base0, Labels: data.NoTrans, Drop: th.drop})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.holdOut(th); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.train.Batch().Rows().Idx; !slices.Equal(got, learn) {
+			t.Errorf("%s: examples to learn from are %v, want %v", by, got, learn)
+		}
+		if got := p.valid.Batch().Rows().Idx; !slices.Equal(got, held) {
+			t.Errorf("%s: held-out examples are %v, want %v", by, got, held)
+		}
+		if th.given != left || th.seen != n {
+			t.Errorf("%s: %d of %d left out, want %d of %d", by, th.given, th.seen, left, n)
 		}
 	}
-	if th.seen != 1000 || held != len(th.held) || th.given != int64(1000-stays) {
-		t.Errorf("%+v, want %d held out of %d", th, held, stays)
-	}
+	p := &plan{job: &job{}}
 	for _, all := range []float64{0, 1} {
 		p.negatives = all
 		if p.thinning() != nil || p.offset() != 0 {

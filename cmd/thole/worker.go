@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -172,7 +171,7 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 		if err := p.look(ctx); err != nil {
 			return err
 		}
-		if p.replaced = filepath.Join(j.store, j.there(j.model)) + stateEnding; blob.IsURL(j.model) {
+		if p.replaced = blob.Join(j.store, j.there(j.model)) + stateEnding; blob.IsURL(j.model) {
 			p.replaced = inBucket(j.model) + stateEnding
 		}
 	}

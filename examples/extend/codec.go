@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"path"
-	"strings"
 
 	"thole.example/blob"
 	"thole.example/dump"
@@ -65,7 +63,7 @@ func (vec) Open(ctx context.Context, b blob.Bucket, p string, _ format.Options) 
 		err = format.Corrupt("vec", p, int64(n), "% x, want a header of %d bytes that begins with %s", head[:n], headLen, magic)
 	} else {
 		rows, cols := binary.LittleEndian.Uint32(head[4:]), binary.LittleEndian.Uint32(head[8:])
-		r.m = matrix.Meta{Name: strings.TrimSuffix(path.Base(p), path.Ext(p)), Unnamed: true,
+		r.m = matrix.Meta{Name: blob.Stem(p), Unnamed: true,
 			Rows: int64(rows), Cols: int64(cols), DType: matrix.F32}
 		r.slab = format.Slab{Name: r.m.Name, At: r.m.Rect(), DType: matrix.F32, Off: headLen}
 		if size, ok := r.slab.Size(); !ok || headLen+size != o.Size() {

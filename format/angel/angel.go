@@ -117,7 +117,8 @@ func (codec) Info() format.Info {
 		Reads:  "1.x to master: all 8 formats, snapshots, CSR, node vectors, all numeric row types, any partitions, with or without metadata",
 		Writes: "all 8 formats and snapshots, as Angel 3.2.0 and later loads them",
 		// Rows of complex numbers are rows of their parts.
-		Origins: append(format.TimeKinds(), format.Complex64, format.Complex128),
+		Overlaps: map[string]string{optFormat: rowIDColIDValueBinary.className()},
+		Origins:  append(format.TimeKinds(), format.Complex64, format.Complex128),
 		Options: []format.Option{
 			{Name: optFormat, Help: "format of every matrix, by short or full class name (default: by kind of layer)"},
 			{Name: optSeparator, Help: "field separator of text: the bytes themselves or comma, tab, space, bar, dot, colon, semicolon " +

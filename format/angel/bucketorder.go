@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"path"
 	"slices"
 
 	"thole.example/blob"
@@ -93,7 +92,7 @@ func (s *stored) cutRows(ctx context.Context, b blob.Bucket, p *piece, rows []ro
 		u.records = u.rows.values()
 		if u.size = u.records * each; each == 0 {
 			if u.size, err = skipLines(ctx, lines, u.records, p.off+p.size-off); err != nil {
-				return format.Wrap(name, path.Join(s.dir.path, p.file), &wire.At{Off: off, Err: err})
+				return format.Wrap(name, blob.Join(s.dir.path, p.file), &wire.At{Off: off, Err: err})
 			}
 		}
 		off += u.size

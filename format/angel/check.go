@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
+	"thole.example/blob"
 	"thole.example/format"
 	"thole.example/matrix"
 	"thole.example/wire"
@@ -237,7 +237,7 @@ func checkFiles(d *dir, l *layout, pieces []piece) (notes []string, err error) {
 		if !ok {
 			return nil, pieces[i].at("data file %q is missing", pieces[i].file)
 		}
-		changed, err := checkFile(path.Join(d.path, pieces[i].file), size, l, group)
+		changed, err := checkFile(blob.Join(d.path, pieces[i].file), size, l, group)
 		if err != nil {
 			return nil, err
 		}
@@ -257,11 +257,11 @@ func checkFiles(d *dir, l *layout, pieces []piece) (notes []string, err error) {
 func (d *dir) stray(of map[string][]*piece) (notes []string, err error) {
 	n := 0
 	for _, f := range slices.Sorted(maps.Keys(d.sizes)) {
-		if len(of[f]) > 0 || slices.Contains(metaNames, path.Base(f)) || d.sizes[f] == 0 {
+		if len(of[f]) > 0 || slices.Contains(metaNames, blob.Base(f)) || d.sizes[f] == 0 {
 			continue
 		}
-		if isNumber(path.Base(f)) {
-			return nil, format.Corrupt(name, path.Join(d.path, f), 0, "%d bytes of data that the metadata do not name", d.sizes[f])
+		if isNumber(blob.Base(f)) {
+			return nil, format.Corrupt(name, blob.Join(d.path, f), 0, "%d bytes of data that the metadata do not name", d.sizes[f])
 		}
 		n++
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 
 	"thole.example/blob"
 	"thole.example/dump"
@@ -52,7 +51,7 @@ func (c codec) explainMatrix(ctx context.Context, b blob.Bucket, at *dir, d *dum
 		metas = []string{at.meta}
 	}
 	for _, meta := range metas {
-		if err := explainMeta(ctx, b, path.Join(at.path, meta), d); err != nil {
+		if err := explainMeta(ctx, b, blob.Join(at.path, meta), d); err != nil {
 			return err
 		}
 	}
@@ -61,7 +60,7 @@ func (c codec) explainMatrix(ctx context.Context, b blob.Bucket, at *dir, d *dum
 		return err
 	}
 	if m.layout == nil {
-		return &format.Error{Codec: name, Path: path.Join(at.path, at.meta), Off: -1, Err: m.fault}
+		return &format.Error{Codec: name, Path: blob.Join(at.path, at.meta), Off: -1, Err: m.fault}
 	}
 	for i := range m.pieces {
 		if err := m.explain(ctx, b, &m.pieces[i], d); err != nil {
@@ -81,7 +80,7 @@ func explainMeta(ctx context.Context, b blob.Bucket, file string, d *dump.Printe
 	json, base, err := unframe(data)
 	if err != nil {
 		parse := parseLegacy
-		if path.Base(file) == "psmeta" {
+		if blob.Base(file) == "psmeta" {
 			parse = parsePSMeta
 		}
 		m, other := parse(data)
@@ -204,7 +203,7 @@ func orElse(text, other string) string {
 
 // explain prints the first and the last records of a partition, or of each of its stretches.
 func (s *stored) explain(ctx context.Context, b blob.Bucket, p *piece, d *dump.Printer) error {
-	file := path.Join(s.dir.path, p.file)
+	file := blob.Join(s.dir.path, p.file)
 	d.Head("file %s, bytes %d to %d: partition %d, rows %v, columns %v, %d records of %s",
 		file, p.off, p.off+p.size, p.id, p.rows, p.cols, p.records, s.layout.name)
 	o, err := b.Open(ctx, file)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,7 +95,7 @@ func (d *dir) head(ctx context.Context, b blob.Bucket) (file string, head []byte
 		if d.sizes[f] == 0 {
 			continue
 		}
-		o, err := b.Open(ctx, path.Join(d.path, f))
+		o, err := b.Open(ctx, blob.Join(d.path, f))
 		if err != nil {
 			return f, nil, err
 		}
@@ -338,7 +337,7 @@ func (d *dir) open(ctx context.Context, b blob.Bucket, p *partMeta) (blob.Object
 	if _, ok := d.sizes[p.file]; !ok {
 		return nil, p.at("data file %q is missing", p.file)
 	}
-	return b.Open(ctx, path.Join(d.path, p.file))
+	return b.Open(ctx, blob.Join(d.path, p.file))
 }
 
 // split reads ids and sees whether values are floats.

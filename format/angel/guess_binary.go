@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"path"
 	"slices"
 	"strings"
 
@@ -189,7 +188,7 @@ func (c *candidate) describe(ctx context.Context, b blob.Bucket, d *dir, m *matr
 		p := partMeta{id: int32(i), rows: matrix.Range{Hi: rows}, file: f, size: d.sizes[f], saved: counts{-1, -1, -1}}
 		n := d.sizes[f] / each
 		if c.layout.rowID {
-			counted, err := countRows(ctx, b, path.Join(d.path, f), each)
+			counted, err := countRows(ctx, b, blob.Join(d.path, f), each)
 			if err != nil {
 				return err
 			}

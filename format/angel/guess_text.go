@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path"
 	"strings"
 
 	"thole.example/blob"
@@ -133,7 +132,7 @@ func guessFromText(ctx context.Context, b blob.Bucket, d *dir, m *matrixMeta, a 
 	from := int64(0)
 	for i, f := range d.dataFiles() {
 		all.rows, all.records = map[int32]int32{}, 0
-		if err := all.file(ctx, b, path.Join(d.path, f), a.layout, s); err != nil {
+		if err := all.file(ctx, b, blob.Join(d.path, f), a.layout, s); err != nil {
 			return err
 		}
 		p := partMeta{id: int32(i), file: f, size: d.sizes[f], saved: counts{-1, -1, -1}}

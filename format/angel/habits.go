@@ -3,10 +3,10 @@ package angel
 import (
 	"fmt"
 	"math"
-	"path"
 	"slices"
 	"strings"
 
+	"thole.example/blob"
 	"thole.example/format"
 	"thole.example/matrix"
 )
@@ -56,7 +56,7 @@ func (s *stored) describe(m *matrixMeta) {
 	}
 	habits := s.habits(m)
 	s.notes = slices.Insert(s.notes, 0, fmt.Sprintf("%s, %v, metadata file %s%s, %s", class, m.rowType,
-		orElse(path.Base(s.dir.meta), "none"), found, describeParts(m, partitions)), habits)
+		orElse(blob.Base(s.dir.meta), "none"), found, describeParts(m, partitions)), habits)
 	for _, g := range m.guesses {
 		note("%s", format.Warning(g))
 	}

@@ -3,7 +3,6 @@ package angel
 import (
 	"context"
 	"fmt"
-	"path"
 
 	"thole.example/blob"
 	"thole.example/format"
@@ -82,7 +81,7 @@ func (m *matrixMeta) legacyPart(c *wire.Cursor) error {
 func (s *stored) frames(ctx context.Context, b blob.Bucket, m *matrixMeta) error {
 	for i := range m.parts {
 		p := &m.parts[i]
-		file := path.Join(s.dir.path, p.file)
+		file := blob.Join(s.dir.path, p.file)
 		o, err := s.dir.open(ctx, b, p)
 		if err != nil {
 			return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"path"
 
 	"thole.example/blob"
 	"thole.example/format"
@@ -19,7 +18,7 @@ func (c codec) readMeta(ctx context.Context, b blob.Bucket, d *dir, o *format.Op
 	case len(d.metas) > 0:
 		return c.readServers(ctx, b, d, o)
 	}
-	file := path.Join(d.path, d.meta)
+	file := blob.Join(d.path, d.meta)
 	if d.meta == "psmeta" {
 		data, err := readLimited(ctx, b, file)
 		if err != nil {
@@ -83,16 +82,16 @@ func readLimited(ctx context.Context, b blob.Bucket, file string) ([]byte, error
 func (c codec) readServers(ctx context.Context, b blob.Bucket, d *dir, o *format.Options) (*matrixMeta, error) {
 	var all *matrixMeta
 	for _, file := range d.metas {
-		data, err := readLimited(ctx, b, path.Join(d.path, file))
+		data, err := readLimited(ctx, b, blob.Join(d.path, file))
 		if err != nil {
 			return nil, err
 		}
 		m, err := parsePSMeta(data)
 		if err != nil {
-			return nil, format.Wrap(name, path.Join(d.path, file), err)
+			return nil, format.Wrap(name, blob.Join(d.path, file), err)
 		}
 		for i := range m.parts {
-			m.parts[i].file = path.Join(path.Dir(file), m.parts[i].file)
+			m.parts[i].file = blob.Join(blob.Parent(file), m.parts[i].file)
 		}
 		if all == nil {
 			all = m
@@ -102,7 +101,7 @@ func (c codec) readServers(ctx context.Context, b blob.Bucket, d *dir, o *format
 		all.rows = max(all.rows, m.rows)
 	}
 	err := c.guessServer(ctx, b, d, all, o)
-	return all, format.Wrap(name, path.Join(d.path, d.meta), err)
+	return all, format.Wrap(name, blob.Join(d.path, d.meta), err)
 }
 
 // open reads the metadata of every matrix at the path.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 
@@ -53,7 +52,7 @@ func (c codec) openMatrix(ctx context.Context, b blob.Bucket, d *dir, o *format.
 		return nil, err
 	}
 	s.kind, s.unordered = m.rowType, m.unordered
-	file := path.Join(d.path, d.meta)
+	file := blob.Join(d.path, d.meta)
 	if err := checkRowType(m.rowType); err != nil && m.fault == nil {
 		return nil, format.Wrap(name, file, err)
 	}
@@ -159,7 +158,7 @@ func (s *stored) shape(m *matrixMeta, unrepaired bool) error {
 		s.meta.ColLo, s.meta.Cols = 0, -1
 	}
 	if s.meta.Name == "" {
-		s.meta.Name = cmp.Or(m.name, path.Base(s.dir.path))
+		s.meta.Name = cmp.Or(m.name, blob.Base(s.dir.path))
 	}
 	s.meta.Saved = savedRows(m)
 	listed := rowSet(s.meta.SavedRows())

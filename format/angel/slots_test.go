@@ -53,3 +53,31 @@ func TestSlotRows(t *testing.T) {
 		}
 	}
 }
+
+// TestSlotRowsOfStoredModels declares rows for optimizer state in copies of models whose shape is only their rows and columns, as those
+// of Angel and DAPHNE: format.Create reads back what was written and accepts the larger number of rows.
+func TestSlotRowsOfStoredModels(t *testing.T) {
+	s := plainSample(7, 2, 9)
+	for name, dims := range map[string][]int64{"none": nil, "rows and columns": {2, 9}, "tensor": {2, 3, 3}} {
+		m := s
+		m.m.Dims = dims
+		if name == "tensor" {
+			m.m.Cols = 9
+		}
+		b := saved(t, &m, nil)
+		r, err := Codec.Open(ctx, b, "model", format.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again blob.Mem
+		var lost []string
+		o := format.Options{Set: map[string]string{optSlots: "2"}, Lost: func(what string) { lost = append(lost, what) }}
+		if err := format.Convert(ctx, r, Codec, &again, "model", o, nil, nil); err != nil {
+			t.Errorf("dims %s: %v", name, err)
+			continue
+		}
+		if got := metaOf(t, &again); got.rows != 6 || len(lost) != 1 {
+			t.Errorf("dims %s: %d rows, lost %q, want 6 rows and one loss", name, got.rows, lost)
+		}
+	}
+}

@@ -5,19 +5,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
 	"thole.example/blob"
 	"thole.example/format"
 	"thole.example/wire"
-)
-
-// Limits of the small files that lie beside the matrices.
-const (
-	maxFile  = 1 << 20
-	maxFiles = 16 << 20
 )
 
 // tree is what lies at a path, sorted into matrix folders and other files.
@@ -53,20 +46,17 @@ func list(ctx context.Context, b blob.Bucket, root string) (*tree, error) {
 	folders := map[string]*dir{}
 	for _, i := range infos {
 		if i.Name == root {
-			t.single = &dir{path: path.Dir(root), sizes: map[string]int64{path.Base(root): i.Size}}
+			t.single = &dir{path: blob.Parent(root), sizes: map[string]int64{blob.Base(root): i.Size}}
 			continue
 		}
-		rel := strings.TrimPrefix(i.Name, root+"/")
-		if root == "." || root == "" {
-			rel = i.Name
-		}
+		rel, _ := blob.Rel(root, i.Name)
 		if hidden(rel) {
 			continue
 		}
-		folder, file := path.Split(rel)
+		folder, file := blob.Split(rel)
 		d := folders[folder]
 		if d == nil {
-			d = &dir{name: strings.TrimSuffix(folder, "/"), path: path.Join(root, folder), sizes: map[string]int64{}}
+			d = &dir{name: strings.TrimSuffix(folder, "/"), path: blob.Join(root, folder), sizes: map[string]int64{}}
 			folders[folder] = d
 		}
 		d.sizes[file] = i.Size
@@ -103,6 +93,18 @@ func (t *tree) sort(d *dir) {
 	}
 }
 
+// models are the folders below the path that hold matrices, if there are several: each of them is a model. The folders that parameter
+// servers left are not, since they hold the parts of one.
+func (t *tree) models() (paths []string) {
+	for i := range t.dirs {
+		d := &t.dirs[i]
+		if above := blob.Parent(d.path); len(d.metas) == 0 && strings.Contains(d.name, "/") && !slices.Contains(paths, above) {
+			paths = append(paths, above)
+		}
+	}
+	return paths
+}
+
 // orphans are the folders of data files that are not read since others have metadata and they have none.
 func (t *tree) orphans() (names []string) {
 	for _, d := range t.bare {
@@ -123,7 +125,7 @@ func (t *tree) rest(d *dir) {
 		return
 	}
 	for _, f := range slices.Sorted(maps.Keys(d.sizes)) {
-		t.files = append(t.files, blob.Info{Name: path.Join(d.path, f), Size: d.sizes[f]})
+		t.files = append(t.files, blob.Info{Name: blob.Join(d.path, f), Size: d.sizes[f]})
 	}
 }
 
@@ -160,14 +162,14 @@ func (t *tree) join() {
 			joined = append(joined, dir{name: rest, path: t.path, sizes: map[string]int64{}})
 		}
 		j := &joined[k]
-		j.metas = append(j.metas, path.Join(d.name, d.meta))
+		j.metas = append(j.metas, blob.Join(d.name, d.meta))
 		j.meta = j.metas[0]
 		for f, size := range d.sizes {
-			j.sizes[path.Join(d.name, f)] = size
+			j.sizes[blob.Join(d.name, f)] = size
 		}
 	}
 	for rest, k := range of {
-		if name, last := path.Split(rest); name != "" && allDigits(last) && len(of) == 1 {
+		if name, last := blob.Split(rest); name != "" && allDigits(last) && len(of) == 1 {
 			joined[k].name = strings.TrimSuffix(name, "/") // without the number of the checkpoint
 		}
 	}
@@ -192,6 +194,9 @@ func (c codec) sniff(ctx context.Context, b blob.Bucket, t *tree) (string, error
 	if len(t.dirs) == 0 {
 		return "", nil
 	}
+	if models := t.models(); len(models) > 1 {
+		return "", format.Several(models)
+	}
 	d := &t.dirs[0]
 	if d.meta == "" {
 		if !c.looksLikeText(ctx, b, d) {
@@ -200,7 +205,7 @@ func (c codec) sniff(ctx context.Context, b blob.Bucket, t *tree) (string, error
 		return "Angel data without metadata", nil
 	}
 	version := map[string]string{"_meta": "Angel 3.2 or later", "meta": "Angel 2.0 to 3.1"}[d.meta]
-	o, err := b.Open(ctx, path.Join(d.path, d.meta))
+	o, err := b.Open(ctx, blob.Join(d.path, d.meta))
 	if err != nil {
 		return "", err
 	}
@@ -210,7 +215,7 @@ func (c codec) sniff(ctx context.Context, b blob.Bucket, t *tree) (string, error
 		return "", err
 	}
 	switch {
-	case path.Base(d.meta) == "psmeta" && d.numbered():
+	case blob.Base(d.meta) == "psmeta" && d.numbered():
 		version = "snapshot of parameter servers"
 	case (bytes.IndexByte(head, '{') == 0 || len(head) > 4 && head[4] == '{') && bytes.Contains(head, []byte(`"formatClassName"`)):
 	case d.meta == "meta" && d.legacy():
@@ -234,7 +239,7 @@ func (d *dir) legacy() bool {
 // numbered reports whether there is a data file named by a partition.
 func (d *dir) numbered() bool {
 	for n := range d.sizes {
-		n = path.Base(n)
+		n = blob.Base(n)
 		if _, w := parseInt32([]byte(n)); w == len(n) {
 			return true
 		}
@@ -242,17 +247,15 @@ func (d *dir) numbered() bool {
 	return false
 }
 
-// extras reads the small files right below the path.
+// extras reads the files right below the path that are no longer than such files may be.
 func (t *tree) extras(ctx context.Context, b blob.Bucket) (files map[string][]byte, notes []string, err error) {
-	total := int64(0)
 	for _, i := range t.files {
-		base := path.Base(i.Name)
-		if i.Size > maxFile || total+i.Size > maxFiles {
-			notes = append(notes, format.Warning(fmt.Sprintf("%s: %d bytes, not taken as a file beside the matrices", base, i.Size)))
+		base := blob.Base(i.Name)
+		if why := format.TooLong(base, i.Size); why != "" {
+			notes = append(notes, format.Warning(fmt.Sprintf("file %s left out: %s", base, why)))
 			continue
 		}
-		total += i.Size
-		data, err := blob.ReadAll(ctx, b, i.Name, maxFile)
+		data, err := blob.ReadAll(ctx, b, i.Name, format.FileLimit(base))
 		if err != nil {
 			return nil, nil, err
 		}

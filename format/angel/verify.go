@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 
 	"thole.example/blob"
 	"thole.example/format"
@@ -94,7 +93,7 @@ func (s *stored) verifyPiece(ctx context.Context, b blob.Bucket, p *piece) (prob
 		problems = append(problems, fmt.Sprintf("partition %d: columns or rows are not in ascending order", p.id))
 	}
 	if err == nil {
-		file := path.Join(s.dir.path, p.file)
+		file := blob.Join(s.dir.path, p.file)
 		err = format.Wrap(name, file, s.verifyOffsets(ctx, b, file, p))
 	}
 	return damage(ctx, problems, err)

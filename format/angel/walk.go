@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path"
 
 	"thole.example/blob"
 	"thole.example/format"
@@ -47,7 +46,7 @@ var allIDs = matrix.Range{Lo: math.MinInt64, Hi: math.MaxInt64}
 
 // piece reads one partition, or the part of it that is wanted, and yields its part of want.
 func (w *walk[T]) piece(p *piece) error {
-	file := path.Join(w.s.dir.path, p.file)
+	file := blob.Join(w.s.dir.path, p.file)
 	o, err := w.bucket.Open(w.ctx, file)
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -160,7 +159,7 @@ func csrHasHoles[T Number](d *matrix.CSR[T], at matrix.Rect, rows rowSet) bool {
 }
 
 // name is the place of a matrix's file in the stage.
-func (w *writer) name(p *plan, file string) string { return w.stage.Name(path.Join(p.meta.Name, file)) }
+func (w *writer) name(p *plan, file string) string { return w.stage.Name(blob.Join(p.meta.Name, file)) }
 
 // isCell tells which cell of the grid a place is, apart from rows that are not saved.
 func (p *plan) isCell(at matrix.Rect) (id int, ok bool) {

@@ -29,7 +29,8 @@
 // lists of any size too. Structs, maps, unions, lists of lists and run ends are not read.
 //
 // Limits: flatbuffers of 256 MiB, 65535 columns of numbers read (lists that are the only column may be of any length) and
-// 16384 written, 1 GiB in one compressed buffer, types of 64 levels.
+// 16384 written, 1 GiB in one compressed buffer, types of 64 levels. Larger buffers
+// than 16 MiB are unpacked while they are read.
 //
 // We write metadata V5, little-endian, columns without nulls, record batches of about 16 MiB with buffers at multiples of
 // 64 bytes of the file, and under the key "thole" of the schema a JSON object with what the types cannot say.
@@ -38,7 +39,6 @@ package arrow
 import (
 	"context"
 	"fmt"
-	"path"
 	"strings"
 
 	"thole.example/blob"
@@ -146,7 +146,7 @@ func (c codec) Open(ctx context.Context, b blob.Bucket, file string, o format.Op
 			s.widen()
 		}
 		r.some = s.numbers()
-		r.m, r.fits, err = s.meta(strings.TrimSuffix(path.Base(file), path.Ext(file)))
+		r.m, r.fits, err = s.meta(blob.Stem(file))
 	}
 	if err != nil {
 		obj.Close()

@@ -9,10 +9,28 @@ import (
 	"thole.example/wire"
 )
 
-// cellSource is where the buffers of columns come from.
+// cellSource is where the buffers of columns come from. whole and held bound the memory of compressed buffers.
 type cellSource struct {
-	obj blob.Object
-	src *source
+	obj   blob.Object
+	src   *source
+	whole int64 // bytes of a buffer that is unpacked at once
+	held  int64 // by buffers that were unpacked, and by what unpacks them
+}
+
+const (
+	// heldLimit is the most memory that the compressed buffers of the columns that are read may take at one time.
+	heldLimit = 1 << 30
+	// wholeBytes are shared by the buffers of a batch that are unpacked at once.
+	wholeBytes = 128 << 20
+)
+
+// hold counts memory that compressed buffers take.
+func (s *cellSource) hold(n int64) error {
+	if s.held += n; s.held > heldLimit {
+		return fmt.Errorf("compressed buffers that take %d bytes at one time, want at most %d; write smaller record batches, or fewer of the columns: %w",
+			s.held, int64(heldLimit), format.ErrLimit)
+	}
+	return nil
 }
 
 // cellBuffers are the buffers of a column in one record batch.
@@ -76,7 +94,7 @@ func (s *cellSource) bitmap(b *batch, node, at int, n int64) (buffer, error) {
 	if _, err := b.bitmap(node, at, n); err != nil {
 		return buffer{}, err
 	}
-	return newBuffer(s.obj, s.src, b, at, bitBytes(n))
+	return s.open(b, at, bitBytes(n))
 }
 
 // starts is the buffer of n offsets of some bytes, and the end of the last.
@@ -92,7 +110,15 @@ func (s *cellSource) buffer(b *batch, at int, want int64, what string) (buffer, 
 	if _, err := b.holds(at, want, what); err != nil {
 		return buffer{}, err
 	}
-	return newBuffer(s.obj, s.src, b, at, want)
+	return s.open(b, at, want)
+}
+
+func (s *cellSource) open(b *batch, at int, want int64) (buffer, error) {
+	got, held, err := newBuffer(s.obj, s.src, b, at, want, s.whole)
+	if err == nil {
+		err = s.hold(held)
+	}
+	return got, err
 }
 
 // cells finds the buffers of the cells.
@@ -158,19 +184,29 @@ func (s *cellSource) views(c *cellBuffers, b *batch, f *field) error {
 	places := b.others[f.buffer]
 	for i := 0; i < len(places); i += 2 {
 		off, size := b.body+places[i], places[i+1]
-		raw := make([]byte, size)
-		if err := wire.ReadAt(s.obj, raw, off); err != nil {
-			return err
-		}
-		if b.packing != plain && size > 0 {
-			var err error
-			if raw, err = s.src.unpack(b.packing, raw, 0); err != nil {
-				return &wire.At{Off: off, Err: err}
-			}
+		raw, err := s.viewData(b, off, size)
+		if err != nil {
+			return &wire.At{Off: off, Err: err}
 		}
 		c.others = append(c.others, raw)
 	}
 	return nil
+}
+
+// viewData reads a buffer that has the data of views, where any text may lie anywhere.
+func (s *cellSource) viewData(b *batch, off, size int64) ([]byte, error) {
+	if b.packing == plain || size == 0 {
+		raw := make([]byte, size)
+		return raw, wire.ReadAt(s.obj, raw, off)
+	}
+	p, err := header(s.obj, off, size, b.packing, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.hold(p.size); err != nil {
+		return nil, err
+	}
+	return s.src.whole(p)
 }
 
 // offsets reads n offsets from one on, into memory that may be used.

@@ -3,7 +3,6 @@ package arrow
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"thole.example/format"
 	"thole.example/matrix"
@@ -27,11 +26,11 @@ type cellType struct {
 	storage  storage
 	kind     format.CellKind
 	unsigned bool
-	unit     time.Duration // of times
-	raw      matrix.DType  // of numbers
-	size     int           // bytes of a decimal number
-	digits   int           // of it behind the point
-	text     string        // what it is called
+	when     format.TimeType // of times, durations and times of day
+	raw      matrix.DType    // of numbers
+	size     int             // bytes of a decimal number
+	digits   int             // of it behind the point
+	text     string          // what it is called
 }
 
 // cellField is what cells a column of a table has.
@@ -46,7 +45,8 @@ type cellField struct {
 // column describes the column.
 func (f *field) column() format.TableColumn {
 	c := &f.cells
-	t := format.TableColumn{Name: f.name, Kind: c.kind, List: c.list != 0, Unsigned: c.unsigned, Unit: c.unit, Type: c.text}
+	t := format.TableColumn{Name: f.name, Kind: c.kind, List: c.list != 0, Unsigned: c.unsigned, Type: c.text}
+	t.Tells(c.when)
 	if c.index != matrix.Invalid {
 		t.Type += " by dictionary"
 	}
@@ -112,14 +112,7 @@ func typeOf(kind uint8, typ tab) (c cellType) {
 	d, _, text := number(kind, typ)
 	c.text = text
 	if when, ok := timeOf(kind, typ); ok {
-		c.storage, c.raw, c.kind = numbers, d, format.Whole
-		switch {
-		case when.Unit == "day":
-			c.kind, c.unit = format.Time, 24*time.Hour
-		case when.Kind == "date64", when.Kind == "timestamp":
-			c.kind = format.Time
-			c.unit, _ = time.ParseDuration("1" + when.Unit)
-		}
+		c.storage, c.raw, c.when, c.kind = numbers, d, when, when.Cells()
 		return c
 	}
 	switch {

@@ -11,10 +11,10 @@ import (
 	plz4 "github.com/pierrec/lz4/v4"
 
 	"thole.example/format"
+	"thole.example/wire"
 )
 
 const (
-	lz4Magic  = 0x184d2204
 	lz4Most   = 255       // bytes that one byte of LZ4 unpacks to at most
 	zstdBlock = 128 << 10 // bytes that the four bytes of the shortest block of ZSTD unpack to at most
 	window    = 128 << 20 // bytes that ZSTD may look back
@@ -43,35 +43,75 @@ func (u *unpacker) close() {
 	}
 }
 
-// unpack gives the bytes of a compressed buffer, of which want are needed. The length that it states is held to what so
-// many bytes can unpack to before anything is allocated.
-func (u *unpacker) unpack(packing int8, raw []byte, want int64) ([]byte, error) {
-	if len(raw) < 8 {
-		return nil, fmt.Errorf("compressed buffer of %d bytes, want 8 at least: %w", len(raw), format.ErrCorrupt)
+// packedBuffer is a compressed buffer of a file whose header was checked.
+type packedBuffer struct {
+	from    io.ReaderAt
+	off, n  int64 // of the bytes behind the header
+	packing int8  // plain if it would not have become shorter
+	size    int64 // of the unpacked bytes
+}
+
+// header reads the header of a compressed buffer of n bytes, of which want are needed. The length that it states is held to what so many
+// bytes can unpack to before anything is allocated.
+func header(o io.ReaderAt, off, n int64, packing int8, want int64) (p packedBuffer, err error) {
+	if n < 8 {
+		return p, fmt.Errorf("compressed buffer of %d bytes, want 8 at least: %w", n, format.ErrCorrupt)
 	}
-	size, raw := int64(binary.LittleEndian.Uint64(raw)), raw[8:]
-	if size == -1 { // it would not have become shorter
-		size, packing = int64(len(raw)), plain
+	var head [8]byte
+	if err := wire.ReadAt(o, head[:], off); err != nil {
+		return p, err
 	}
-	if size < want {
-		return nil, fmt.Errorf("%s: buffer of %d bytes, want %d: %w", packings[packing], size, want, format.ErrCorrupt)
+	p = packedBuffer{from: o, off: off + 8, n: n - 8, packing: packing, size: int64(binary.LittleEndian.Uint64(head[:]))}
+	if p.size == -1 {
+		p.size, p.packing = p.n, plain
 	}
-	if size > unpackLimit {
-		return nil, fmt.Errorf("%s: buffer of %d bytes, want at most %d: %w", packings[packing], size, unpackLimit, format.ErrLimit)
+	if p.size < want {
+		return p, fmt.Errorf("%s: buffer of %d bytes, want %d: %w", packings[p.packing], p.size, want, format.ErrCorrupt)
 	}
-	if packing == plain {
-		return raw, nil
+	if p.size > unpackLimit {
+		return p, fmt.Errorf("%s: buffer of %d bytes, want at most %d: %w", packings[p.packing], p.size, unpackLimit, format.ErrLimit)
 	}
-	most := int64(len(raw)) * lz4Most
-	if packing == zstd {
-		most = (int64(len(raw))/4 + 1) * zstdBlock
+	most := p.n * lz4Most
+	switch p.packing {
+	case plain:
+		return p, nil
+	case zstd:
+		most = (p.n/4 + 1) * zstdBlock
 	}
-	if size > most {
-		return nil, fmt.Errorf("%s: buffer of %d bytes in %d, want at most %d: %w", packings[packing], size, len(raw), most, format.ErrCorrupt)
+	if p.size > most {
+		return p, fmt.Errorf("%s: buffer of %d bytes in %d, want at most %d: %w", packings[p.packing], p.size, p.n, most, format.ErrCorrupt)
 	}
-	out, err := u.all(packing, raw, int(size))
+	return p, nil
+}
+
+// unpacked gives the first want bytes of the buffer to read. No more than whole bytes are unpacked at once: a larger buffer is unpacked while
+// it is read. held is about how much memory it takes.
+func (u *unpacker) unpacked(p packedBuffer, want, whole int64) (b buffer, held int64, err error) {
+	if p.packing == plain {
+		return buffer{p.from, p.off}, 0, nil
+	}
+	s := &unpackStream{from: p.from, off: p.off, n: p.n, packing: p.packing, want: want, size: p.size}
+	if want > whole {
+		return buffer{s, 0}, s.held(), nil
+	}
+	if p.size-want >= padLimit {
+		raw := make([]byte, want)
+		_, err = s.ReadAt(raw, 0)
+		return buffer{bytes.NewReader(raw), 0}, want, err
+	}
+	raw, err := u.whole(p)
+	return buffer{bytes.NewReader(raw), 0}, p.size, err
+}
+
+// whole gives all bytes of a buffer.
+func (u *unpacker) whole(p packedBuffer) ([]byte, error) {
+	raw := make([]byte, p.n)
+	if err := wire.ReadAt(p.from, raw, p.off); err != nil || p.packing == plain {
+		return raw, err
+	}
+	out, err := u.all(p.packing, raw, int(p.size))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %v: %w", packings[packing], err, format.ErrCorrupt)
+		return nil, fmt.Errorf("%s: %v: %w", packings[p.packing], err, format.ErrCorrupt)
 	}
 	return out, nil
 }
@@ -88,11 +128,12 @@ func (u *unpacker) all(packing int8, raw []byte, size int) ([]byte, error) {
 			return nil, err
 		}
 	} else {
-		if len(raw) < 4 || binary.LittleEndian.Uint32(raw) != lz4Magic {
-			return nil, fmt.Errorf("no frame")
+		in := bytes.NewReader(raw)
+		if err := lz4Frame(in); err != nil {
+			return nil, err
 		}
 		out = make([]byte, size)
-		r := plz4.NewReader(bytes.NewReader(raw))
+		r := plz4.NewReader(in)
 		n, err := io.ReadFull(r, out)
 		if err != nil {
 			return nil, fmt.Errorf("%d bytes: %w", n, err)

@@ -41,7 +41,7 @@ func (codec) OpenTable(ctx context.Context, b blob.Bucket, file string, o format
 		obj.Close()
 		return nil, format.Wrap(name, file, err)
 	}
-	t := &cellTable{cellSource: cellSource{obj, s}, path: file}
+	t := &cellTable{cellSource: cellSource{obj: obj, src: s}, path: file}
 	for i := range s.fields {
 		t.shown = append(t.shown, s.fields[i].column())
 	}
@@ -65,6 +65,7 @@ func (t *cellTable) Close() error {
 func (t *cellTable) Batches(ctx context.Context, columns []int, rows matrix.Range) iter.Seq2[*format.TableBatch, error] {
 	return func(yield func(*format.TableBatch, error) bool) {
 		w := cellWalk{t: t, ctx: ctx, columns: columns, yield: yield, words: words{cellSource: t.cellSource}}
+		w.words.whole = wholeBytes / 4
 		if err := w.all(rows); err != nil && err != errStop {
 			yield(nil, format.Wrap(name, t.path, err))
 		}
@@ -116,9 +117,15 @@ func (w *cellWalk) all(rows matrix.Range) error {
 // rows gives rows of a record batch.
 func (w *cellWalk) rows(b *batch, at matrix.Range) error {
 	width := int64(1) // bytes of a row
+	buffers := int64(0)
+	for _, place := range w.columns {
+		buffers += int64(w.t.src.fields[place].buffers)
+	}
+	from := w.t.cellSource
+	from.whole, from.held = wholeBytes/max(1, buffers), w.words.held
 	for i, place := range w.columns {
 		f := &w.t.src.fields[place]
-		c, err := w.t.load(b, f)
+		c, err := from.load(b, f)
 		if err != nil {
 			return columnError(b, f, err)
 		}
@@ -219,8 +226,14 @@ func (w *words) take(m *message) error {
 		return fmt.Errorf("dictionary %d: %w", id, err)
 	}
 	r := cellReader{}
+	held := w.held
 	if r.cellBuffers, err = w.load(b, &f); err != nil {
 		return columnError(b, &f, err)
+	}
+	if w.held = held; b.packing != plain { // the buffers are garbage once the entries are copied
+		if err := w.hold(r.bytes()); err != nil {
+			return columnError(b, &f, err)
+		}
 	}
 	to := &dictionary{}
 	if delta && before != nil {

@@ -1,8 +1,8 @@
 package arrow
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -40,33 +40,33 @@ func newLoaded(o blob.Object, s *source, b *batch, f *field, n nulls, seen []int
 		size = bitBytes(cells)
 	}
 	var err error
-	if l.values, err = newBuffer(o, s, b, f.values(), size); err == nil {
-		l.valid, err = newBuffer(o, s, b, f.buffer, bitBytes(b.rows.Len()))
+	if l.values, _, err = newBuffer(o, s, b, f.values(), size, blockBytes); err == nil {
+		l.valid, _, err = newBuffer(o, s, b, f.buffer, bitBytes(b.rows.Len()), blockBytes)
 	}
 	if err == nil && f.list {
-		l.items, err = newBuffer(o, s, b, f.buffer+1, bitBytes(cells))
+		l.items, _, err = newBuffer(o, s, b, f.buffer+1, bitBytes(cells), blockBytes)
 	}
 	return l, err
 }
 
-// newBuffer is the buffer, unpacked if it has to be.
-func newBuffer(o blob.Object, of *source, b *batch, i int, want int64) (s buffer, err error) {
+// newBuffer is the buffer, unpacked if it has to be, at once if it has at most whole bytes. held is about how much memory it takes.
+func newBuffer(o blob.Object, of *source, b *batch, i int, want, whole int64) (s buffer, held int64, err error) {
 	off, size := b.buffer(i)
 	if size == 0 || want == 0 {
-		return s, nil
+		return s, 0, nil
 	}
 	if b.packing == plain {
-		return buffer{o, off}, nil
+		return buffer{o, off}, 0, nil
 	}
-	raw := make([]byte, size)
-	if err := wire.ReadAt(o, raw, off); err != nil {
-		return s, err
+	p, err := header(o, off, size, b.packing, want)
+	if err == nil {
+		s, held, err = of.unpacked(p, want, whole)
 	}
-	raw, err = of.unpack(b.packing, raw, want)
-	if err != nil {
-		return s, &wire.At{Off: off, Err: err}
+	var at *wire.At
+	if err != nil && !errors.As(err, &at) {
+		err = &wire.At{Off: off, Err: err}
 	}
-	return buffer{bytes.NewReader(raw), 0}, nil
+	return s, held, err
 }
 
 // into reads the cells of at, a place of at most some MiB within the batch and the column, row-major and in the order of

@@ -32,8 +32,6 @@ package csv
 import (
 	"context"
 	"fmt"
-	"path"
-	"strings"
 
 	"thole.example/blob"
 	"thole.example/format"
@@ -89,7 +87,7 @@ func (c codec) Open(ctx context.Context, b blob.Bucket, file string, o format.Op
 		return nil, err
 	}
 	r := &reader{obj: obj, path: file, set: w}
-	r.m.Name, r.m.Unnamed = strings.TrimSuffix(path.Base(file), path.Ext(file)), true
+	r.m.Name, r.m.Unnamed = blob.Stem(file), true
 	if err := r.open(ctx, b); err != nil {
 		obj.Close()
 		return nil, format.Wrap(name, file, err)

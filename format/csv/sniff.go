@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"path"
 	"strings"
 
 	"thole.example/blob"
@@ -38,7 +37,7 @@ func sniff(ctx context.Context, b blob.Bucket, o blob.Object, file string) (stri
 	if bytes.ContainsFunc(start, func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' }) {
 		return "", nil
 	}
-	ext := strings.ToLower(path.Ext(file))
+	ext := strings.ToLower(blob.Ext(file))
 	named := ext == ".csv" || ext == ".tsv"
 	side, err := format.ReadSidecar(ctx, b, file)
 	if err != nil {

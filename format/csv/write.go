@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -35,7 +34,7 @@ func plan(b blob.Bucket, file string, m *matrix.Meta, o *format.Options) (f form
 	t := &table{sep: w.sep}
 	if t.sep == 0 {
 		t.sep = ','
-		if strings.EqualFold(path.Ext(file), ".tsv") {
+		if strings.EqualFold(blob.Ext(file), ".tsv") {
 			t.sep = '\t'
 		}
 	}

@@ -35,7 +35,6 @@ package daphne
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -75,7 +74,7 @@ func (codec) Sniff(ctx context.Context, b blob.Bucket, p string) (string, error)
 		return "", context.Cause(ctx)
 	case err == nil:
 		return f.dialect, nil
-	case strings.EqualFold(path.Ext(p), ".dbdf") && f != nil:
+	case strings.EqualFold(blob.Ext(p), ".dbdf") && f != nil:
 		return "damaged", nil // Open will say how
 	}
 	return "", nil
@@ -93,7 +92,7 @@ func (codec) Open(ctx context.Context, b blob.Bucket, p string, o format.Options
 		return nil, format.Wrap(name, p, err)
 	}
 	r := &reader{file: f, src: obj, path: p}
-	r.meta = f.meta(strings.TrimSuffix(path.Base(p), path.Ext(p)))
+	r.meta = f.meta(blob.Stem(p))
 	if r.meta.Layout == matrix.RowSparse {
 		r.meta.Stored = f.cells()
 	}
@@ -112,7 +111,7 @@ func (codec) Open(ctx context.Context, b blob.Bucket, p string, o format.Options
 func load(ctx context.Context, b blob.Bucket, p string, obj blob.Object, o format.Options) (*file, *format.Sidecar, error) {
 	var side *format.Sidecar
 	var sideErr error
-	beside := path.Base(p) + format.SidecarExt
+	beside := blob.Base(p) + format.SidecarExt
 	if o.Get(codec{}.Info(), "meta") != "false" {
 		side, sideErr = format.ReadSidecar(ctx, b, p)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"path"
 	"strings"
 
 	"thole.example/blob"
@@ -27,7 +26,7 @@ func sniff(o blob.Object, file string) (string, error) {
 	if bytes.ContainsFunc(start, func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' }) {
 		return "", nil
 	}
-	ext := strings.ToLower(path.Ext(file))
+	ext := strings.ToLower(blob.Ext(file))
 	named := ext == ".libsvm" || ext == ".svm" || ext == ".svmlight"
 	whole := o.Size() <= sniffLen
 	if !whole {

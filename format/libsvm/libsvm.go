@@ -26,8 +26,6 @@ package libsvm
 
 import (
 	"context"
-	"path"
-	"strings"
 
 	"thole.example/blob"
 	"thole.example/format"
@@ -80,7 +78,7 @@ func (c codec) Open(ctx context.Context, b blob.Bucket, file string, o format.Op
 		return nil, err
 	}
 	r := &reader{obj: obj, path: file, set: w}
-	r.features.Name, r.features.Unnamed = strings.TrimSuffix(path.Base(file), path.Ext(file)), true
+	r.features.Name, r.features.Unnamed = blob.Stem(file), true
 	if err := r.open(ctx, b); err != nil {
 		obj.Close()
 		return nil, format.Wrap(name, file, err)

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path"
 	"strconv"
-	"strings"
 
 	"thole.example/blob"
 	"thole.example/format"
@@ -17,7 +15,7 @@ import (
 // maxRows bounds the lines of a file that we write.
 const maxRows = 1 << 40
 
-func pathName(file string) string { return strings.TrimSuffix(path.Base(file), path.Ext(file)) }
+func pathName(file string) string { return blob.Stem(file) }
 
 // plan decides which matrix is the labels and which the features, and asks for what is lost.
 func plan(b blob.Bucket, file string, ms []matrix.Meta, o *format.Options) (f format.RowFile, err error) {

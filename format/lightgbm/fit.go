@@ -22,7 +22,7 @@ func fit(e *tree.Ensemble, o *format.Options) (*tree.Ensemble, error) {
 	if left := len(e.Trees) - len(c.Trees); left > 0 {
 		o.Drop(format.Shapes|format.Matrices, "", "%s of iterations behind the best one, scoring nothing", number.Of(left, "tree"))
 	}
-	for _, step := range []func(*tree.Ensemble, *format.Options) error{predictions, order, thresholds, missing, start, features, counts} {
+	for _, step := range []func(*tree.Ensemble, *format.Options) error{predictions, order, missing, start, features, counts} {
 		if err := step(&c, o); err != nil {
 			return nil, err
 		}
@@ -115,31 +115,6 @@ func scaled(t tree.Tree, by float64) tree.Tree {
 // constant is a tree of one leaf.
 func constant(class int, value float64) tree.Tree {
 	return tree.Tree{Class: class, LeafValue: []float64{value}, LeafWeight: []float64{0}, LeafCount: []int64{0}}
-}
-
-// thresholds makes those that are infinite finite, because LightGBM's own are. Of float32 none but infinity is above the largest float64.
-func thresholds(c *tree.Ensemble, o *format.Options) error {
-	asked := false
-	for i := range c.Trees {
-		t := &c.Trees[i]
-		if !slices.ContainsFunc(t.Threshold, func(v float64) bool { return math.IsInf(v, 0) }) {
-			continue
-		}
-		t.Threshold = slices.Clone(t.Threshold)
-		for node, v := range t.Threshold {
-			if !math.IsInf(v, 0) {
-				continue
-			}
-			if v > 0 && !asked {
-				asked = true
-				if err := o.Lose(format.Files, "", "thresholds of infinity: LightGBM has none, values of infinity go right"); err != nil {
-					return err
-				}
-			}
-			t.Threshold[node] = math.Copysign(math.MaxFloat64, v)
-		}
-	}
-	return nil
 }
 
 // missing is about splits by levels at which NaN goes left, as trees of XGBoost may have it.

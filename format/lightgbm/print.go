@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -116,7 +117,14 @@ func floats(b []byte, key string, values []float64) []byte {
 		if i > 0 {
 			b = append(b, ' ')
 		}
-		b = number.AppendFloat64(b, v)
+		switch { // spelled as LightGBM spells it
+		case math.IsInf(v, 1):
+			b = append(b, "inf"...)
+		case math.IsInf(v, -1):
+			b = append(b, "-inf"...)
+		default:
+			b = number.AppendFloat64(b, v)
+		}
 	}
 	return append(b, '\n')
 }

@@ -31,8 +31,6 @@ package mtx
 import (
 	"context"
 	"fmt"
-	"path"
-	"strings"
 
 	"thole.example/blob"
 	"thole.example/dump"
@@ -94,7 +92,7 @@ func (c codec) Open(ctx context.Context, b blob.Bucket, file string, o format.Op
 		obj.Close()
 		return nil, format.Wrap(name, file, err)
 	}
-	m := matrix.Meta{Name: strings.TrimSuffix(path.Base(file), path.Ext(file)), Unnamed: true,
+	m := matrix.Meta{Name: blob.Stem(file), Unnamed: true,
 		Rows: h.rows, Cols: h.width(), DType: h.dtype, Dims: h.dims, Origin: h.element().Origin}
 	r := &reader{obj: obj, path: file, head: h, m: m, from: newSource(&h)}
 	if !h.array {

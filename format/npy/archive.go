@@ -21,8 +21,9 @@ import (
 )
 
 const (
-	besideLimit  = 16 << 20
 	inflateLimit = 256 << 20 // bytes held of a deflated array in Fortran order; more if it is 16 times what it is deflated to
+	besideRatio  = 64        // times its packed bytes may a file next to the arrays have, once all of them have besideSure bytes
+	besideSure   = 16 << 20
 	ending       = ".npy"
 )
 
@@ -162,9 +163,12 @@ func (a *archive) beside(m *member) error {
 	if strings.HasSuffix(m.file.Name, "/") {
 		return nil
 	}
-	if n > besideLimit || n > besideLimit-a.size() {
-		a.notes = append(a.notes,
-			format.Warning(fmt.Sprintf("member %s left out: more than %d bytes beside the arrays", m.file.Name, besideLimit)))
+	why := format.TooLong(m.file.Name, n)
+	if packed := int64(min(m.file.CompressedSize64, math.MaxInt32)); why == "" && n+a.size() > besideSure && n/besideRatio > packed {
+		why = fmt.Sprintf("%d bytes of %d packed ones, want at most %d times as many", n, packed, besideRatio)
+	}
+	if why != "" {
+		a.notes = append(a.notes, format.Warning(fmt.Sprintf("member %s left out: %s", m.file.Name, why)))
 		return nil
 	}
 	o, err := m.open()

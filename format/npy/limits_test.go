@@ -104,13 +104,14 @@ func TestManyMembers(t *testing.T) {
 // TestBesideLimit writes files beside the arrays as large as they are read, and tells which are left out.
 func TestBesideLimit(t *testing.T) {
 	lost := []string{}
-	files := map[string][]byte{"a": make([]byte, besideLimit-1), "b": {1}, "c": {1}, "d": nil}
+	limit := format.FileLimit("a")
+	files := map[string][]byte{"a": make([]byte, limit), "b": {1}, "c": make([]byte, limit+1), "columns.json": make([]byte, limit+1), "d": nil}
 	o := format.Options{Files: files, Lossy: true, Lost: func(what string) { lost = append(lost, what) }}
 	r, err := writeEmpty(t, Zipped, []matrix.Meta{{Name: "w", Cols: 1, DType: matrix.F32}}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := r.Files(); len(got) != 3 || len(lost) != 1 || !strings.HasPrefix(lost[0], "file c: 1 bytes") {
+	if got := r.Files(); len(got) != 4 || got["c"] != nil || len(lost) != 1 || !strings.HasPrefix(lost[0], "file c: 16777217 bytes") {
 		t.Errorf("%d files, lost %q, want all but c", len(got), lost)
 	}
 	if warnings := format.Warnings(r.Notes()); len(warnings) > 0 {

@@ -26,8 +26,6 @@ package npy
 import (
 	"context"
 	"fmt"
-	"path"
-	"strings"
 
 	"thole.example/blob"
 	"thole.example/dump"
@@ -87,7 +85,7 @@ func (c codec) Open(ctx context.Context, b blob.Bucket, file string, o format.Op
 		obj.Close()
 		return nil, format.Wrap(name, file, err)
 	}
-	m := h.meta(strings.TrimSuffix(path.Base(file), path.Ext(file)))
+	m := h.meta(blob.Stem(file))
 	m.Unnamed = true
 	return &reader{obj: obj, path: file, head: h, m: m}, nil
 }

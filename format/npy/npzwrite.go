@@ -46,14 +46,10 @@ func planArchive(ms []matrix.Meta, o *format.Options) (f format.SlabFile, err er
 		f.Slabs = append(f.Slabs, one.Slabs[0])
 		f.Known = append(f.Known, format.Span{Off: e.At, Bytes: e.Local()}, format.Span{Off: e.Data, Bytes: one.Known[0].Bytes})
 	}
-	room := besideLimit
 	for _, file := range slices.Sorted(maps.Keys(o.Files)) {
-		n, why := len(o.Files[file]), ""
-		switch {
-		case strings.HasSuffix(file, ending):
+		n, why := len(o.Files[file]), format.TooLong(file, int64(len(o.Files[file])))
+		if strings.HasSuffix(file, ending) {
 			why = "named as an array"
-		case n > room:
-			why = fmt.Sprintf("%d bytes, want at most %d beside the arrays", n, besideLimit)
 		}
 		if why != "" {
 			if err := o.Lose(format.Files, "", "file %s: %s", file, why); err != nil {
@@ -61,7 +57,6 @@ func planArchive(ms []matrix.Meta, o *format.Options) (f format.SlabFile, err er
 			}
 			continue
 		}
-		room -= n
 		e, err := add(file, int64(n))
 		if err != nil {
 			return f, err

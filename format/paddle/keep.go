@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -49,12 +48,12 @@ func (w *bundle) keepTopology(ctx context.Context, vars []written, combined bool
 	params = combinedOf(topology)
 	for _, file := range slices.Sorted(maps.Keys(w.files)) {
 		why := ""
-		switch n := len(w.files[file]); {
+		switch long := format.TooLong(file, int64(len(w.files[file]))); {
 		case file == topology:
 		case combined && file == params:
 			why = "it has the name of the parameters"
-		case n > maxFile:
-			why = fmt.Sprintf("%d bytes, want at most %d beside parameters", n, maxFile)
+		case long != "":
+			why = long
 		}
 		if why == "" {
 			continue
@@ -83,7 +82,7 @@ func (w *bundle) keptTopology(ctx context.Context, vars []written, o *format.Opt
 	case errors.As(err, &several):
 		err = o.Lose(format.Files, "", "%d topologies, of which the folder of a model can have one", len(several.Files))
 	case err == nil:
-		topology := path.Base(m.Path)
+		topology := blob.Base(m.Path)
 		what := otherParams(m.Program.Params(), vars)
 		if what == "" {
 			return topology, nil
@@ -95,7 +94,7 @@ func (w *bundle) keptTopology(ctx context.Context, vars []written, o *format.Opt
 		err = o.Lose(format.Files, "", "the topology: %v", err)
 	}
 	for file := range w.files {
-		if file == topologyFile || path.Ext(file) == ".pdmodel" || program.Sniff(w.files[file]) != "" {
+		if file == topologyFile || blob.Ext(file) == ".pdmodel" || program.Sniff(w.files[file]) != "" {
 			delete(w.files, file)
 		}
 	}
@@ -104,7 +103,7 @@ func (w *bundle) keptTopology(ctx context.Context, vars []written, o *format.Opt
 
 // combinedOf is the combined file beside a topology, as Paddle names it.
 func combinedOf(topology string) string {
-	if ext := path.Ext(topology); ext != "" {
+	if ext := blob.Ext(topology); ext != "" {
 		return strings.TrimSuffix(topology, ext) + ".pdiparams"
 	}
 	return combinedFile
@@ -156,12 +155,12 @@ func (w *bundle) load(ctx context.Context, empty []string) (*program.Model, erro
 	const dir = "model"
 	b := &blob.Mem{}
 	for file, data := range w.files {
-		if err := blob.WriteAll(ctx, b, path.Join(dir, file), data); err != nil {
+		if err := blob.WriteAll(ctx, b, blob.Join(dir, file), data); err != nil {
 			return nil, err
 		}
 	}
 	for _, file := range empty {
-		if err := blob.WriteAll(ctx, b, path.Join(dir, file), nil); err != nil {
+		if err := blob.WriteAll(ctx, b, blob.Join(dir, file), nil); err != nil {
 			return nil, err
 		}
 	}
@@ -183,9 +182,9 @@ func (w *bundle) readable(ctx context.Context, vars []written, topology, params 
 		return nil
 	case err != nil:
 		return fmt.Errorf("the folder could not be read: %w", err)
-	case topology == "" || path.Base(m.Path) != topology || combined != (m.Params != "") || combined && path.Base(m.Params) != params:
+	case topology == "" || blob.Base(m.Path) != topology || combined != (m.Params != "") || combined && blob.Base(m.Params) != params:
 		return fmt.Errorf("the folder could not be read: %s and %s would be its topology and parameters, want %s and %s",
-			path.Base(m.Path), path.Base(m.Params), topology, params)
+			blob.Base(m.Path), blob.Base(m.Params), topology, params)
 	}
 	return nil
 }

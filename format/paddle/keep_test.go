@@ -180,7 +180,7 @@ func TestFilesBeside(t *testing.T) {
 	}
 	for _, c := range []struct{ layout, file string }{{"combined", combinedFile}, {"combined", "large"}, {"separate", "large"}} {
 		lost := ""
-		files := map[string][]byte{combinedFile: {1}, "large": make([]byte, maxFile+1)}
+		files := map[string][]byte{combinedFile: {1}, "large": make([]byte, int(format.FileLimit("large"))+1)}
 		o := format.Options{Set: map[string]string{"layout": c.layout}, Lossy: true, Lost: func(text string) { lost += text },
 			Files: map[string][]byte{c.file: files[c.file]}}
 		b := fill(t, map[string][]byte{"w": []byte(pageStream)})
@@ -194,7 +194,7 @@ func TestFilesBeside(t *testing.T) {
 // TestLargeTopology keeps a topology that is larger than other files beside parameters may be.
 func TestLargeTopology(t *testing.T) {
 	v := param("w", 2)
-	long := program.Var{Name: strings.Repeat("x", maxFile), Kind: program.VarType_DENSE_TENSOR, Typed: true, Elem: 5, Dims: []int64{2}}
+	long := program.Var{Name: strings.Repeat("x", int(format.FileLimit("large"))), Kind: program.VarType_DENSE_TENSOR, Typed: true, Elem: 5, Dims: []int64{2}}
 	p, err := program.Declare([]program.Var{v, long}, release)
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ func TestLargeTopology(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := fill(t, map[string][]byte{"m/__model__": data, "m/w": []byte(pageStream), "m/large": make([]byte, maxFile+1)})
+	b := fill(t, map[string][]byte{"m/__model__": data, "m/w": []byte(pageStream), "m/large": make([]byte, int(format.FileLimit("large"))+1)})
 	r := openPath(t, b, "m")
 	if !bytes.Equal(r.Files()["__model__"], data) || r.Files()["large"] != nil || !strings.Contains(strings.Join(r.Notes(), "\n"), "m/large left out") {
 		t.Errorf("%d files, notes %q", len(r.Files()), r.Notes())

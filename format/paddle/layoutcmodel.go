@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 
 	"thole.example/blob"
 	"thole.example/format"
 	"thole.example/pack"
 	"thole.example/program"
 )
-
-// maxFile is the largest file beside parameters that is kept with them, in bytes.
-const maxFile = 16 << 20
 
 // sniffModel says what a folder holds: a topology of a known name and its parameters, or nothing but streams.
 func sniffModel(ctx context.Context, b blob.Bucket, dir string) (string, error) {
@@ -34,7 +30,7 @@ func sniffModel(ctx context.Context, b blob.Bucket, dir string) (string, error) 
 func modelDialect(m *program.Model, l *listing) string {
 	how := "a file for each variable"
 	if m.Params != "" {
-		how = "combined in " + path.Base(m.Params)
+		how = "combined in " + blob.Base(m.Params)
 	}
 	return fmt.Sprintf("model folder: %s, %s; %s, %s", m.Program.Form, m.Program.VersionText(), streamsDialect(l), how)
 }
@@ -59,7 +55,7 @@ func OpenParams(ctx context.Context, b blob.Bucket, m *program.Model) (format.Re
 		return nil, format.Wrap(name, m.Path, err)
 	}
 	r := modelReader{listReader: &listReader{l: l, path: m.Path}}
-	if r.packed, err = readPacked(ctx, b, path.Dir(m.Path), m); err != nil {
+	if r.packed, err = readPacked(ctx, b, blob.Parent(m.Path), m); err != nil {
 		return nil, err
 	}
 	if r.packed != nil {
@@ -163,28 +159,28 @@ func (r modelReader) beside(ctx context.Context, b blob.Bucket, dir string, m *p
 		return err
 	}
 	if !m.Program.Declares() { // which says no more than the matrices
-		r.files[path.Base(m.Path)] = m.Data
+		r.files[blob.Base(m.Path)] = m.Data
 	}
 	held := map[string]bool{m.Path: true, m.Params: true}
 	for _, file := range m.Of {
 		held[file] = true
 	}
 	for _, i := range infos {
-		if r.packed != nil && path.Base(i.Name) == pack.Name {
+		if r.packed != nil && blob.Base(i.Name) == pack.Name {
 			continue // it is of these files, and of no copy in another form
 		}
-		if held[i.Name] || path.Dir(i.Name) != dir {
+		if held[i.Name] || !blob.Within(dir, i.Name) {
 			continue
 		}
-		if i.Size > maxFile {
-			r.l.note("file %s left out: %d bytes, want at most %d", i.Name, i.Size, maxFile)
+		if why := format.TooLong(blob.Base(i.Name), i.Size); why != "" {
+			r.l.note("file %s left out: %s", i.Name, why)
 			continue
 		}
-		data, err := blob.ReadAll(ctx, b, i.Name, maxFile)
+		data, err := blob.ReadAll(ctx, b, i.Name, format.FileLimit(blob.Base(i.Name)))
 		if err != nil {
 			return err
 		}
-		r.files[path.Base(i.Name)] = data
+		r.files[blob.Base(i.Name)] = data
 	}
 	return nil
 }

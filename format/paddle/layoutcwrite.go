@@ -3,7 +3,6 @@ package paddle
 import (
 	"cmp"
 	"context"
-	"path"
 	"slices"
 	"strings"
 
@@ -119,9 +118,9 @@ func loseNames(to string, ms []matrix.Meta, o *format.Options) error {
 	case len(ms) > 1:
 		return o.Lose(format.Names, "", "the names of %d matrices, which stand in the order of these: a file of streams has none "+
 			"(layout=combined writes a topology with them)", len(named))
-	case nameOf(path.Base(to)) != ms[0].Name:
+	case nameOf(blob.Base(to)) != ms[0].Name:
 		// which the user chose, as in all formats of one matrix
-		o.Drop(format.Names, "", "the name %q: the file %s has only its own", ms[0].Name, path.Base(to))
+		o.Drop(format.Names, "", "the name %q: the file %s has only its own", ms[0].Name, blob.Base(to))
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"path"
 	"slices"
 
 	"thole.example/blob"
@@ -118,7 +117,7 @@ func (l *listing) end(what string) {
 // list walks over the object.
 func (y layout) list(obj blob.Object, file string, p *dump.Printer, brief bool) (*listing, error) {
 	l := &listing{scan: &scan{r: obj, size: obj.Size(), order: wire.Little, print: p}, named: map[string]int{}}
-	l.file, l.brief = path.Base(file), brief
+	l.file, l.brief = blob.Base(file), brief
 	y.walk(l)
 	return l, l.scan.err
 }

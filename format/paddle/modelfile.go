@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 
 	"thole.example/blob"
 	"thole.example/dump"
@@ -65,8 +64,8 @@ func (p modelFile) Open(ctx context.Context, b blob.Bucket, file string, _ forma
 		return nil, err
 	}
 	l.notes = append([]string{modelDialect(m, l)}, l.notes...)
-	base := path.Base(m.Path)
-	if ext := path.Ext(base); ext != ".pdmodel" && ext != ".json" {
+	base := blob.Base(m.Path)
+	if ext := blob.Ext(base); ext != ".pdmodel" && ext != ".json" {
 		base = topologyFile // by which a folder's topology is found
 	}
 	files := map[string][]byte{base: m.Data}

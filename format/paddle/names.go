@@ -2,14 +2,15 @@ package paddle
 
 import (
 	"fmt"
-	"path"
 	"strconv"
 	"strings"
+
+	"thole.example/blob"
 )
 
 // nameOf is the variable of a file of its own: the name of the file, without the ending that we give it.
 func nameOf(file string) string {
-	if ext := Codec.Info().Ext; path.Ext(file) == ext && file != ext {
+	if ext := Codec.Info().Ext; blob.Ext(file) == ext && file != ext {
 		return file[:len(file)-len(ext)]
 	}
 	return file

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"path"
 	"reflect"
 	"slices"
 
@@ -16,7 +15,7 @@ import (
 // Describe is what the manifest of a packed model says of its topology: the file, inputs, outputs and parameters.
 func Describe(m *program.Model) pack.Manifest {
 	p := m.Program
-	said := pack.Manifest{Topology: &pack.Topology{File: path.Base(m.Path), Form: string(p.Form), Version: p.VersionText()}}
+	said := pack.Manifest{Topology: &pack.Topology{File: blob.Base(m.Path), Form: string(p.Form), Version: p.VersionText()}}
 	for _, v := range p.Params() {
 		said.Parameters = append(said.Parameters, tensorOf(&v))
 	}

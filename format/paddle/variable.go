@@ -3,7 +3,6 @@ package paddle
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -82,7 +81,7 @@ func listOwn(file string, obj blob.Object, variable string, v *program.Var, p *d
 
 // newListing begins a walk over an object.
 func newListing(obj blob.Object, file string, p *dump.Printer) *listing {
-	return &listing{scan: &scan{r: obj, size: obj.Size(), order: wire.Little, print: p}, named: map[string]int{}, file: path.Base(file)}
+	return &listing{scan: &scan{r: obj, size: obj.Size(), order: wire.Little, print: p}, named: map[string]int{}, file: blob.Base(file)}
 }
 
 // listFiles walks over a folder of which every file holds one variable.

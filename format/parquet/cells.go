@@ -166,13 +166,11 @@ func numbersOf(e *pf.SchemaElement) (c cellColumn) {
 	if col.when.Kind != "" {
 		c.Type = col.when.String()
 	}
-	switch col.when.Kind {
-	case "date32":
-		c.Kind, c.Unit = format.Time, 24*time.Hour
-	case "timestamp":
-		c.Kind = format.Time
-		c.Unit = map[string]time.Duration{"ms": time.Millisecond, "us": time.Microsecond, "ns": time.Nanosecond}[col.when.Unit]
+	when := col.when
+	if e.LogicalType.Value == nil { // whose timestamps are read as times without a zone, as by Arrow's readers
+		when.Zone = ""
 	}
+	c.Tells(when)
 	return c
 }
 

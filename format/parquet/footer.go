@@ -31,7 +31,8 @@ type footer struct {
 	start  int64 // the byte at which it begins
 	groups []group
 	own    ownMeta
-	doubt  string // what was found in the keys and is of no use
+	times  []format.TimeType // of the columns below the root, as a schema of Arrow beside has them; nil: there is none
+	doubt  string            // what was found in the keys and is of no use
 }
 
 // group is a row group.
@@ -169,6 +170,7 @@ func (f *footer) arrow(text string) error {
 	if !slices.Equal(names, f.names) {
 		return fmt.Errorf("columns %.100q, want %.100q", names, f.names)
 	}
+	f.times = times
 	for i := range f.columns {
 		c := &f.columns[i]
 		switch when := times[c.index]; {

@@ -41,9 +41,7 @@ package parquet
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 
 	"thole.example/blob"
 	"thole.example/dump"
@@ -115,7 +113,7 @@ func (c codec) Open(ctx context.Context, b blob.Bucket, file string, o format.Op
 		if opts.nulls == nullNaN {
 			f.widen()
 		}
-		r.m, err = f.meta(strings.TrimSuffix(path.Base(file), path.Ext(file)))
+		r.m, err = f.meta(blob.Stem(file))
 	}
 	if err != nil {
 		obj.Close()

@@ -45,6 +45,7 @@ func (codec) OpenTable(ctx context.Context, b blob.Bucket, file string, o format
 		return nil, format.Wrap(name, file, err)
 	}
 	for i := range t.columns {
+		t.columns[i].says(t.footer.times)
 		t.shown = append(t.shown, t.columns[i].TableColumn)
 	}
 	for _, kv := range t.footer.KeyValueMetadata {
@@ -53,6 +54,22 @@ func (codec) OpenTable(ctx context.Context, b blob.Bucket, file string, o format
 		}
 	}
 	return t, nil
+}
+
+// says takes from the types of time that a schema of Arrow gives the columns what that of Parquet cannot say.
+func (c *cellColumn) says(times []format.TimeType) {
+	if c.index >= len(times) || c.Kind != format.Time && c.Kind != format.Whole {
+		return
+	}
+	when := times[c.index]
+	switch {
+	case when.Kind == "timestamp" && c.Kind == format.Time && !c.Days:
+		c.Zone = when.Zone
+	case when.Kind == "date64" && c.Kind == format.Time:
+		c.Days = true
+	case when.Kind == "duration" && c.Kind == format.Whole && !c.OfDay && c.raw == matrix.I64:
+		c.Tells(when)
+	}
 }
 
 // Columns implements format.Table.

@@ -16,6 +16,8 @@ const (
 	metadataFile = "metadata.json"
 	filePrefix   = "file/"
 	bytesPrefix  = "file64/"
+	// longFile is from how many bytes on a companion is not in the header, whose length is limited, but next to the file.
+	longFile = 16 << 20
 )
 
 // metadataOf makes metadata of the files beside the matrices, and asks for the loss of those that cannot be.
@@ -35,6 +37,7 @@ func metadataOf(o *format.Options) (map[string]string, error) {
 		data := o.Files[file]
 		switch {
 		case file == metadataFile:
+		case len(data) > longFile && o.Accompany(file):
 		case !isFile(file):
 			if err := o.Lose(format.Files, "", "file %q: its name cannot be in a folder", file); err != nil {
 				return nil, err

@@ -2,6 +2,7 @@
 """Makes the models of models/: small ones of every kind, by the LightGBM that is installed, each with rows, raw scores and contributions.
 
     python make_models.py models        once for each version; the name of a file begins with it
+    python make_models.py models nan    one of them
 
 A .tsv beside each model has a row a line: its values as float32, then the raw scores of the classes, then, in the newest version, the
 contributions of the first class with the bias last, all as the hexadecimal digits of their bits. Missing values are NaN.
@@ -57,6 +58,7 @@ CASES = {
     "dart": (dict(objective="binary", boosting="dart", drop_rate=0.5, skip_drop=0.1), BINARY, {}),
     "leaf": (dict(objective="regression", min_data_in_leaf=ROWS), S, {}),
     "pandas": (dict(objective="binary"), BINARY, {}),
+    "nan": (dict(objective="regression", categorical=None), np.isnan(X[:, 0]) + 0.1 * S, {}),  # splits by NaN alone: threshold=inf
 }
 OLD = {"2.3.1": ["binary", "zero", "none", "multiclass", "forest", "pandas"], "3.3.5": ["binary", "onehot", "leaf", "quantile"], "4.0.0": ["binary", "sigmoid"]}
 
@@ -99,5 +101,5 @@ def make(name, folder):
             f.write("\t".join(words) + "\n")
 
 
-for case in OLD.get(VERSION, CASES):
+for case in sys.argv[2:] or OLD.get(VERSION, CASES):
     make(case, sys.argv[1])

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// fileEnding is the ending of a name that says what a file holds, in lower case and with its dot; "" if there is none. What begins with a
+// digit belongs to the name, as in lr-0.01.
+func fileEnding(name string) string {
+	ending := strings.ToLower(filepath.Ext(strings.TrimRight(name, "/")))
+	if len(ending) < 2 || strings.Trim(ending[1:2], "0123456789") == "" || ending == strings.ToLower(filepath.Base(name)) {
+		return ""
+	}
+	return ending
+}
+
+// wantEnding refuses a name whose ending is of no format that could be written there: a file whose content is not what its name says
+// misleads every other program. otherwise says what else can be done.
+func wantEnding(name, otherwise string, known ...string) error {
+	ending := fileEnding(name)
+	if ending == "" || slices.Contains(known, ending) {
+		return nil
+	}
+	return usageError{fmt.Errorf("%s: unknown ending %s, want one of %s%s", name, ending, strings.Join(known, " "), otherwise)}
+}
+
+// lineEndings are the endings of files of examples that are written as lines. Files of libsvm lines are often called .txt.
+var lineEndings = []string{".libsvm", ".svm", ".svmlight", ".txt", ".libffm", ".ffm", ".dummy"}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/rpc"
+)
+
+// defaultFormat is the format of models whose name has no ending. It holds everything that a training makes.
+const defaultFormat = "angel"
+
+// checkHolds refuses a format that cannot hold the matrices as they will be, before the first epoch, and names those that can.
+func (p *plan) checkHolds(ctx context.Context, ms []matrix.Meta, files map[string][]byte) error {
+	codec, err := codecs().Lookup(p.to)
+	if err != nil {
+		return err
+	}
+	err = canHold(ctx, codec, ms, format.Options{Files: files, Set: p.set, Lossy: p.lossy})
+	if !errors.Is(err, format.ErrLossy) && !errors.Is(err, format.ErrLimit) {
+		return err
+	}
+	var names []string
+	for _, c := range codecs() {
+		if i := c.Info(); i.Writes != "" && i.Needs == "" && canHold(ctx, c, ms, format.Options{Files: files}) == nil {
+			names = append(names, i.Name)
+		}
+	}
+	return usageError{fmt.Errorf("%w; formats that hold this model: %s (--to)", err, strings.Join(names, ", "))}
+}
+
+// canHold tells why a codec cannot hold the matrices; nil if it can.
+func canHold(ctx context.Context, c format.Codec, ms []matrix.Meta, o format.Options) error {
+	o.Relay = codecs().Relay() // partitions may be those of hashes
+	w, err := format.Create(ctx, c, &blob.Mem{}, "model"+c.Info().Ext, ms, o)
+	if err == nil {
+		w.Abort(ctx)
+	}
+	return err
+}
+
+// keptLimit is how many names are tried for a model that is kept.
+const keptLimit = 100
+
+// kept keeps a trained model that could not be saved at the path: in the default format, at a free name next to it. save saves with the
+// settings of the plan and fails with fs.ErrExist or rpc.ErrExists where something is. The error is why, and says where the model is.
+func (p *plan) kept(ctx context.Context, why error, path string, save func(q *plan, path string) error) error {
+	if ctx.Err() != nil || p.attempt > 0 && again(why) { // another attempt saves it
+		return why
+	}
+	own := *p.job
+	own.to, own.set, own.lossy, own.force, own.saveState = defaultFormat, nil, false, false, false
+	q := *p
+	q.job = &own
+	for n := 1; n <= keptLimit; n++ {
+		ending := "-kept"
+		if n > 1 {
+			ending = fmt.Sprintf("-kept-%d", n)
+		}
+		err := save(&q, strings.TrimRight(path, "/")+ending)
+		if errors.Is(err, fs.ErrExist) || errors.Is(err, rpc.ErrExists) {
+			continue
+		}
+		if err != nil {
+			return errors.Join(why, fmt.Errorf("the model could not be kept in format %s either: %w", defaultFormat, err))
+		}
+		name := strings.TrimRight(p.model, "/")
+		return fmt.Errorf("%w; the trained model was saved as %s%s (format %s): thole convert %s%s TARGET writes it in another format",
+			why, name, ending, defaultFormat, name, ending)
+	}
+	return why
+}

@@ -1,0 +1,142 @@
+package feature
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Formats of dates and of times of day that are found out, and what stands between the two.
+func dateFormats() []string {
+	return []string{"%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y",
+		"%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y",
+		"%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d %b %y", "%d. %b %Y", "%d/%b/%Y", "%d%b%Y", "%d %b, %Y", "%b %d %Y", "%b %d, %Y", "%b-%d-%Y",
+		"%b. %d, %Y",
+		"%Y-%b-%d", "%Y %b %d", "%Y/%b/%d", "%a, %d %b %Y", "%a %d %b %Y", "%a, %b %d, %Y", "%a %b %d %Y", "%a, %d-%b-%y", "%a, %d-%b-%Y",
+		"%G-W%V-%u", "%GW%V%u", "%G-W%V", "%GW%V"}
+}
+
+func timeFormats() []string {
+	return []string{"%H:%M:%S", "%H:%M", "%I:%M:%S %p", "%I:%M %p", "%I:%M:%S%p", "%I:%M%p", "%I %p", "%I%p"}
+}
+
+// soleFormats stand alone: without a day, without a date, and those whose parts are in an order of their own.
+func soleFormats() []string {
+	return append(timeFormats(), "%Y-%m", "%Y/%m", "%m/%Y", "%m-%Y", "%b %Y", "%b-%Y", "%Y-%b", "%Y%m%dT%H%M%S", "%Y%m%dT%H%M%S%z",
+		"%Y%m%dT%H%M", "%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M:%S %Z %Y", "%d/%b/%Y:%H:%M:%S %z", "%d/%b/%Y:%H:%M:%S", "%d%b%Y:%H:%M:%S")
+}
+
+// candidates are the formats that may be those of a text.
+func candidates(text string) (all []*pattern) {
+	if len(text) > 48 || len(text) < 3 || !strings.ContainsAny(text, "0123456789") {
+		return nil
+	}
+	fits := func(format string) bool {
+		p, err := compile(format)
+		fits := err == nil && ok(p, text) && (format != "%d.%m.%y" || len(text) == 8) // which 1.2.10 is not
+		if fits {
+			all = append(all, p)
+		}
+		return fits
+	}
+	for _, date := range dateFormats() {
+		if fits(date) || !begins(date, text) {
+			continue
+		}
+		for _, between := range []string{" ", "T", ", ", "-"} {
+			for _, of := range timeFormats() {
+				for _, zone := range []string{"", "%z", " %z", " %Z"} {
+					fits(date + between + of + zone)
+				}
+			}
+		}
+	}
+	for _, format := range soleFormats() {
+		fits(format)
+	}
+	return all
+}
+
+func ok(p *pattern, text string) bool {
+	_, ok := p.parse([]byte(text))
+	return ok
+}
+
+// begins reports whether a date in the format stands at the beginning of the text, and something after it.
+func begins(format, text string) bool {
+	p, err := compile(format)
+	if err != nil {
+		return false
+	}
+	for end := 6; end < len(text); end++ {
+		if ok(p, text[:end]) {
+			return true
+		}
+	}
+	return false
+}
+
+// findFormats are the formats of all texts, but for those that read each as another one does.
+func findFormats(texts []string) (all []*pattern) {
+	if len(texts) == 0 {
+		return nil
+	}
+	all = candidates(texts[0])
+	for _, text := range texts {
+		if len(all) == 0 {
+			return nil
+		}
+		all = slices.DeleteFunc(all, func(p *pattern) bool { return !ok(p, text) })
+	}
+	for i := 0; i < len(all); i++ {
+		all = slices.DeleteFunc(all, func(p *pattern) bool { return slices.Index(all, p) > i && same(p, all[i], texts) })
+	}
+	return all
+}
+
+// same reports whether two formats, of all texts, read the same.
+func same(a, b *pattern, texts []string) bool {
+	for _, text := range texts {
+		x, _ := a.parse([]byte(text))
+		y, _ := b.parse([]byte(text))
+		if x != y {
+			return false
+		}
+	}
+	return true
+}
+
+// ambiguous is the error of a column whose texts are dates in several formats.
+func ambiguous(name, text string, all []*pattern) error {
+	var formats []string
+	for _, p := range all {
+		formats = append(formats, p.text)
+	}
+	return wrong("column %q: dates such as %q may be %s, as no row of the sample decides; name the format: --date-format %s=%s, or "+
+		"--categorical %s to read them as texts", name, text, strings.Join(formats, " or "), name, formats[0], name)
+}
+
+// dateLike are texts that look like dates or times of day.
+var dateLike = regexp.MustCompile(`(?i)^\W*((19|20)\d\d[-/. ]?(q|w)?\d{1,2}\b|\d{1,2}[-/. ]\d{1,2}[-/. ](19|20)?\d\d\b|\d{1,2}:\d\d\b|` +
+	`(\w+[, ]+)?(\d{1,2}[-/. ]*)?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-/.,' ]*\d)`)
+
+// looksLikeDates is what a user should know of a column of texts that are nearly all like dates, "" for nothing.
+func looksLikeDates(name string, texts []string) string {
+	like, example := 0, ""
+	for _, text := range texts {
+		if len(text) < 48 && dateLike.MatchString(text) {
+			like++
+			example = text
+		}
+	}
+	if len(texts) == 0 || like*10 < len(texts)*9 {
+		return ""
+	}
+	return fmt.Sprintf("column %q: texts such as %q look like dates but have no known format in common, and are read as categories: "+
+		"--date-format %s=FORMAT names one in strptime notation, such as %%d/%%m/%%Y (--categorical %s if they are no dates)", name, example,
+		name, name)
+}
+
+func sortedNames(m map[string]Column) []string { return slices.Sorted(maps.Keys(m)) }
