@@ -50,7 +50,7 @@ type Algo struct {
 
 	own bool // File has update rules, which stay where the user gives none
 
-	of numbers // what the labels of the training examples are like
+	of labels // what the labels of the training examples are like
 }
 
 // Size is how large a network is. What a recipe has no use for is zero.
@@ -238,7 +238,7 @@ type Conf struct {
 	Bias  string             // update rule of the biases; "": that of the weights without l1 and l2
 
 	Init  matrix.Init // values of weights before the first push, of those of the layers what is not given; the seed is of all
-	Start float64     // score of examples without features before the first step; Build takes what suits the labels
+	Start []float64   // scores of examples without features before the first step, nil: 0; Build takes what suits the labels
 	Rate  float64     // learning rate of the job, of which optimizers of layers with a rate of their own take a share; 0: the file's
 	Keep  matrix.Keep // which columns of sparse weights are made, and which go again
 

@@ -38,7 +38,7 @@ func TestChoose(t *testing.T) {
 				continue // whose rows do not have a value of each field
 			}
 			if a.Network() {
-				a = a.ForLabels(nil, set.b.Label)
+				a = a.ForLabels(nil, set.b.Label, nil, 0)
 			}
 			d, epochs := settled(a, set.b.Len()), []float64{5, 10, 20, 50, 100, 200}
 			if a.Network() {

@@ -3,6 +3,7 @@ package algo
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -98,7 +99,8 @@ type builder struct {
 	model  *graph.Model
 	byName map[string]int // entry of each name
 	place  map[string]int // node of each name; -1 while its inputs are being built
-	starts string         // the layer whose bias begins with Conf.Start
+	starts string         // the layer whose bias begins with start; "": none
+	start  []float64      // what leads to scores of Conf.Start
 }
 
 func (b *builder) build() (*graph.Model, error) {
@@ -124,8 +126,8 @@ func (b *builder) build() (*graph.Model, error) {
 	if err := b.defaults(); err != nil {
 		return nil, err
 	}
-	if b.conf.Start != 0 {
-		b.starts = b.adds(last.Inputs(), 0)
+	if b.conf.Start != nil {
+		b.starts, b.start = b.adds(last.Inputs(), 0)
 	}
 	if n := len(last.Inputs()); n != 1 {
 		return nil, fmt.Errorf("loss layer %q reads %d layers, want one", last.Name, n)
@@ -180,24 +182,49 @@ func (b *builder) node(name, reader string) (int, error) {
 	return b.place[name], nil
 }
 
-// adds is the layer, of those named and what they sum up, whose bias is added to the score as it is; "" if there is none. depth is how
-// many layers lead there.
-func (b *builder) adds(names []string, depth int) string {
+// adds is the layer, of those named and what they sum up, whose bias decides the scores of examples without features, and its values for
+// scores of Conf.Start; "" if there is none. depth is how many layers lead there.
+func (b *builder) adds(names []string, depth int) (string, []float64) {
 	for _, name := range names {
 		i, ok := b.byName[name]
 		if !ok || depth > len(b.file.Layers) { // which are errors later
 			continue
 		}
 		switch e := &b.file.Layers[i]; strings.ToLower(e.Type) {
-		case "simpleinputlayer", "fclayer":
-			return name
+		case "simpleinputlayer", "sparseinputlayer", "denseinputlayer", "fclayer", "fc", "fullyconnectedlayer":
+			if start := b.biases(e, depth == 0); start != nil {
+				return name, start
+			}
 		case "sumpooling":
-			if found := b.adds(e.Inputs(), depth+1); found != "" {
-				return found
+			if found, start := b.adds(e.Inputs(), depth+1); found != "" {
+				return found, start
 			}
 		}
 	}
-	return ""
+	return "", nil
+}
+
+// biases are the biases of a layer by which its outputs are Conf.Start, nil if they do not lead there. Outputs that others are added to
+// have to be the sums themselves.
+func (b *builder) biases(e *graph.Entry, alone bool) []float64 {
+	c, outputs := first(e.TransFunc, b.file.DefaultTransFunc, graph.Named("identity")), e.OutputDim
+	if n := len(e.TransFuncs); n > 0 {
+		c = &e.TransFuncs[n-1]
+	}
+	if n := len(e.OutputDims); n > 0 {
+		outputs = e.OutputDims[n-1]
+	}
+	t, err := layer.FindTransfer(c.Type)
+	if err != nil || t.Inverse == nil || outputs != len(b.conf.Start) || !alone && t.Name != "identity" {
+		return nil
+	}
+	start := make([]float64, outputs)
+	for k, v := range b.conf.Start {
+		if start[k] = t.Inverse(v); math.IsNaN(start[k]) || math.IsInf(start[k], 0) {
+			return nil
+		}
+	}
+	return start
 }
 
 // defaults checks those for layers that say nothing, whether there are such layers or not.
@@ -242,7 +269,12 @@ func (b *builder) loss(e *graph.Entry) error {
 	if err := kind.Fits(shape.Cols); err != nil || shape.Ragged {
 		return fmt.Errorf("layer %q has %w", last.Name(), err)
 	}
-	b.model.Width, b.model.Start = shape.Cols, b.conf.Start
+	if b.model.Width = shape.Cols; b.starts != "" {
+		b.model.Start = b.conf.Start
+		if slices.Equal(b.start, b.conf.Start) { // the transfer function is the identity
+			b.model.Bias = b.starts + "_bias"
+		}
+	}
 	return nil
 }
 

@@ -133,7 +133,7 @@ func sameMeta(a, b graph.Param) bool {
 		}
 	}
 	return a.Name == b.Name && a.Rows == b.Rows && a.Cols == b.Cols && a.Layout == b.Layout && a.Rule == b.Rule && a.Rate == b.Rate && a.Fixed == b.Fixed &&
-		a.Features == b.Features && a.Init == b.Init && a.Storage == b.Storage
+		a.Features == b.Features && a.Init.Equal(b.Init) && a.Storage == b.Storage
 }
 
 // Networks as users of Angel write them by hand, and, where they are there, those that such users saved, build as they are.

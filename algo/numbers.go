@@ -10,11 +10,12 @@ import (
 	"thole.example/psf"
 )
 
-// numbers is what labels are like that are numbers, of any size. The zero value is those that rates were chosen for.
-type numbers struct {
-	start    float64 // score that is about the best for all examples alike
-	spread   int     // power of two nearest to the deviation of the labels, over that of labels around 10
-	gradient int     // power of two nearest to the root mean square of the gradients by that score, over that of labels 0 and 1
+// labels is what the labels of the training examples are like. The zero value is those that rates were chosen for.
+type labels struct {
+	start []float64 // scores that are about the best for all examples alike; nil: 0
+	// Of labels that are numbers, of any size:
+	spread   int // power of two nearest to their deviation, over that of labels around 10
+	gradient int // power of two nearest to the root mean square of the gradients by that score, over that of labels 0 and 1
 }
 
 // What the deviation and the gradients of the labels were for which rates were chosen: abalone's, and those of clicks.
@@ -25,7 +26,7 @@ const (
 
 // suit changes settings by powers of two, which round nothing: rates by the deviation of the labels, and by how large gradients are what
 // stands beside them.
-func (n numbers) suit(rule *psf.Rule, d *Defaults) {
+func (n labels) suit(rule *psf.Rule, d *Defaults) {
 	d.Eps = math.Ldexp(d.Eps, n.gradient)
 	by := map[string]int{}
 	if n.spread != 0 && rule.Rates.Steady {
@@ -52,14 +53,16 @@ func (a *Algo) Far() float64 {
 	return 0
 }
 
-// ForLabels is the recipe with defaults for these labels of the training examples, if they are numbers, with losses as in Conf: the score
-// begins in their midst, and the rates of linear models suit their deviation. Networks of a graph.json stay as they are. No label is NaN.
-func (a *Algo) ForLabels(losses []loss.Kind, label []float32) *Algo {
+// ForLabels is the recipe with defaults for these labels of the training examples and their weights (nil: all are 1), with losses as in
+// Conf: the scores begin with those of all examples alike, which are the base rate of classes and the midst of numbers, and the rates of
+// linear models suit the deviation of numbers. Of networks of a graph.json only the start suits the labels. No label is NaN; there are so
+// many classes, where there are several.
+func (a *Algo) ForLabels(losses []loss.Kind, label, weight []float32, classes int) *Algo {
 	other := *a
-	other.of = numbers{}
+	other.of = labels{}
 	f := a.File(a.Sizes)
 	i := slices.IndexFunc(f.Layers, func(e graph.Entry) bool { return endsInLoss(&e) })
-	if i < 0 || a.own || len(label) == 0 {
+	if i < 0 || len(label) == 0 {
 		return &other
 	}
 	c := lossOf(f, &f.Layers[i])
@@ -67,22 +70,31 @@ func (a *Algo) ForLabels(losses []loss.Kind, label []float32) *Algo {
 	if err != nil || kind.Start == nil {
 		return &other
 	}
+	width := kind.Width
+	if width == 0 {
+		width = max(2, classes)
+	}
 	l, err := kind.Bind(c.Num)
-	if err != nil || l.Check(label, 1) != nil { // which others report
+	if err != nil || l.Check(label, width) != nil { // which others report
 		return &other
 	}
-	other.of.start = kind.Start(label)
+	if other.of.start = kind.Start(label, weight, width); a.own || l.Task() != Regression {
+		return &other
+	}
 	if !a.Log {
 		other.of.spread = exponent(deviation(label), len(label), spreadChosen)
 	}
-	other.of.gradient = exponent(steepness(l, other.of.start, label), len(label), gradientChosen)
+	other.of.gradient = exponent(steepness(l, other.of.start[0], label), len(label), gradientChosen)
 	return &other
 }
 
-// From is the recipe with scores that begin with start, in place of what suits the labels.
-func (a *Algo) From(start float64) *Algo {
+// Shift is the recipe with scores that begin higher than those that suit the labels, by so much.
+func (a *Algo) Shift(by float64) *Algo {
 	other := *a
-	other.of.start = start
+	other.of.start = slices.Clone(a.of.start)
+	for k := range other.of.start {
+		other.of.start[k] += by
+	}
 	return &other
 }
 

@@ -32,7 +32,7 @@ func TestLabelsOfAnySize(t *testing.T) {
 					continue // a step is at most the rate times huberloss's delta, which is a difference between labels
 				}
 				other := changed(b, c[0], c[1])
-				own := *a.ForLabels(nil, other.Label)
+				own := *a.ForLabels(nil, other.Label, nil, 0)
 				m, err := own.Build(Conf{Dim: b.Dim(), Rule: rule.Name})
 				if err != nil {
 					t.Fatal(err)
@@ -53,7 +53,7 @@ func TestCountsOfAnySize(t *testing.T) {
 	least := math.Inf(1)
 	for _, c := range []float64{1, 5000} {
 		other := changed(b, c, 0)
-		s := train(t, *poisson.ForLabels(nil, other.Label), other, b.Dim(), nil, nil).score(other)
+		s := train(t, *poisson.ForLabels(nil, other.Label, nil, 0), other, b.Dim(), nil, nil).score(other)
 		if least = min(least, s.r2); s.r2 < least-1e-3 {
 			t.Errorf("%v*y: %v, want r2 %v as for y", c, s, least)
 		}
@@ -68,7 +68,7 @@ func TestStart(t *testing.T) {
 		if err != nil || a.Task == Multiclass {
 			continue
 		}
-		m, err := other.ForLabels(nil, b.Label).Build(Conf{Dim: 24, Size: Size{Fields: 4}})
+		m, err := other.ForLabels(nil, b.Label, nil, 0).Build(Conf{Dim: 24, Size: Size{Fields: 4}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestStart(t *testing.T) {
 		for _, y := range b.Label {
 			mean += float64(y) / float64(len(b.Label))
 		}
-		if s := begin(t, m).score(b); math.Abs(m.Start-mean) > 1e-6 || math.Abs(s.r2) > 1e-3 {
+		if s := begin(t, m).score(b); math.Abs(m.Start[0]-mean) > 1e-6 || math.Abs(s.r2) > 1e-3 {
 			t.Errorf("%s starts at %v with %v, want %v and r2 0", a.Name, m.Start, s, mean)
 		}
 	}
@@ -86,13 +86,13 @@ func TestStart(t *testing.T) {
 func TestForLabels(t *testing.T) {
 	label := []float32{-70000, 90000, 30000}
 	for _, a := range Algos() {
-		own := a.ForLabels(nil, label)
+		own := a.ForLabels(nil, label, nil, 0)
 		d, was := own.For(nil, ""), a.For(nil, "")
 		linear := a.Name == "linreg" || a.Name == "robust"
 		if got := d.Rate != was.Rate; got != linear {
 			t.Errorf("%s: rate %v, was %v", a.Name, d.Rate, was.Rate)
 		}
-		same := a.ForLabels(nil, []float32{5, 5}).For(nil, "")
+		same := a.ForLabels(nil, []float32{5, 5}, nil, 0).For(nil, "")
 		if same.Rate != was.Rate {
 			t.Errorf("%s, all labels alike: rate %v, want %v", a.Name, same.Rate, was.Rate)
 		}
@@ -100,15 +100,21 @@ func TestForLabels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := map[string]float64{"linreg": 50000. / 3, "robust": 30000}[a.Name]
-		if math.Abs(m.Start-want) > 1e-6 {
+		want, ok := map[string]float64{"linreg": 50000. / 3, "robust": 30000}[a.Name]
+		if a.Task == Classification {
+			want, ok = math.Ln2, true
+		}
+		if a.Name == "svm" {
+			want = 1
+		}
+		if ok != (m.Start != nil) || ok && math.Abs(m.Start[0]-want) > 1e-6 { // labels below 0 are no counts, and no classes of several
 			t.Errorf("%s starts at %v, want %v", a.Name, m.Start, want)
 		}
-		if i := slices.IndexFunc(m.Params(), func(p graph.Param) bool { return p.Init.Kind == "constant" }); (i < 0) == (want != 0) {
+		if i := slices.IndexFunc(m.Params(), func(p graph.Param) bool { return p.Init.Kind == "constant" }); (i >= 0) != ok {
 			t.Errorf("%s: the start is that of parameter %d", a.Name, i)
 		}
 	}
-	if d := linreg.ForLabels(nil, label).For(nil, "adamw"); d.Hyper["decay"]*d.Rate != 1e-4 {
+	if d := linreg.ForLabels(nil, label, nil, 0).For(nil, "adamw"); d.Hyper["decay"]*d.Rate != 1e-4 {
 		t.Errorf("adamw decays by %v at rate %v, want a ten-thousandth together", d.Hyper["decay"], d.Rate)
 	}
 }
@@ -146,7 +152,7 @@ func pairs(n, fields, levels int) *data.Batch {
 
 // heldOutR2 is 1 less the mean square that heldOut leaves over that of the mean.
 func heldOutR2(t *testing.T, a *Algo, b *data.Batch) float64 {
-	a = a.ForLabels(nil, b.Label)
+	a = a.ForLabels(nil, b.Label, nil, 0)
 	return 1 - 2*heldOut(t, a, b, settled(a, b.Len()))/(deviation(b.Label)/float64(b.Len()))
 }
 
@@ -185,7 +191,7 @@ func TestLinear(t *testing.T) {
 			t.Fatal(err)
 		}
 		label := []float32{float32(6 * c.by), float32(10 * c.by), float32(14 * c.by)}
-		m, err := a.ForLabels(nil, label).Build(Conf{Dim: 3, Rule: c.rule, Hyper: map[string]float64{"l2": 0.25}, Batch: 32})
+		m, err := a.ForLabels(nil, label, nil, 0).Build(Conf{Dim: 3, Rule: c.rule, Hyper: map[string]float64{"l2": 0.25}, Batch: 32})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +222,7 @@ func TestLogOfLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ got, want *Algo }{{counts, &poisson}, {numbers, &linreg}} {
-		got, want := c.got.ForLabels(nil, label).For(nil, "").Rate, c.want.ForLabels(nil, label).For(nil, "").Rate
+		got, want := c.got.ForLabels(nil, label, nil, 0).For(nil, "").Rate, c.want.ForLabels(nil, label, nil, 0).For(nil, "").Rate
 		if got != want {
 			t.Errorf("%s with the loss of %s has rate %v, want %v", c.got.Name, c.want.Name, got, want)
 		}

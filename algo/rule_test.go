@@ -167,7 +167,7 @@ func TestInit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := m.Params()[0].Init; got != want {
+		if got := m.Params()[0].Init; !got.Equal(want) {
 			t.Errorf("%s: %v, want %v", init, got, want)
 		}
 	}

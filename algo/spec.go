@@ -95,7 +95,7 @@ func (b *builder) spec(e *graph.Entry, i int) (layer.Spec, error) {
 		s.Transfer.Set = map[string]float64{"proba": e.Proba}
 	}
 	if e.Name == b.starts && i == max(1, len(e.OutputDims), e.Depth)-1 {
-		s.Start = b.conf.Start
+		s.Start = b.start
 	}
 	if e.Init != nil {
 		if err := initial(e.Init, &s); err != nil {

@@ -18,7 +18,7 @@ func (r denseRows) Missing(int) bool        { return false }
 func (r denseRows) Read(lo, hi int, into *gbdt.Block) {
 	for i := lo; i < hi; i++ {
 		for f := range 28 {
-			into.Feature, into.Value = append(into.Feature, int32(f)), append(into.Value, random(i, f)+0.01)
+			into.Feature, into.Value = append(into.Feature, int32(f)), append(into.Value, float64(random(i, f)+0.01))
 		}
 		into.Ptr = append(into.Ptr, len(into.Feature))
 	}

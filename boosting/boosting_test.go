@@ -48,7 +48,7 @@ func (r *rows) Missing(f int) bool      { return f == 0 || r.features[f].Categor
 func (r *rows) Read(lo, hi int, into *gbdt.Block) {
 	for i := lo; i < hi; i++ {
 		add := func(f int, v float32) {
-			into.Feature, into.Value = append(into.Feature, int32(f)), append(into.Value, v)
+			into.Feature, into.Value = append(into.Feature, int32(f)), append(into.Value, float64(v))
 		}
 		add(0, random(i, 0))
 		if v := random(i, 1); v < 0.2 {
@@ -405,10 +405,10 @@ func (x *training) scores() (all []float64) {
 		b.Reset()
 		rows.Read(0, rows.Len(), &b)
 		for r := range rows.Len() {
-			row := make([]float32, features.Width)
+			row := make([]float64, features.Width)
 			for f := range row {
 				if rows.Missing(f) {
-					row[f] = float32(math.NaN())
+					row[f] = math.NaN()
 				}
 			}
 			for k := b.Ptr[r]; k < b.Ptr[r+1]; k++ {

@@ -26,7 +26,7 @@ func (pair) Features() tree.Features { return tree.Features{Width: 1} }
 func (pair) Missing(int) bool        { return false }
 func (pair) Read(lo, hi int, into *gbdt.Block) {
 	for i := lo; i < hi; i++ {
-		into.Feature, into.Value = append(into.Feature, 0), append(into.Value, float32(i+1))
+		into.Feature, into.Value = append(into.Feature, 0), append(into.Value, float64(i+1))
 		into.Ptr = append(into.Ptr, len(into.Feature))
 	}
 }

@@ -32,9 +32,10 @@ type chunk struct {
 	bad       []badLine   // that were left out
 	invalid   invalidByte // the first byte that is no UTF-8
 
-	first  bool          // of the input
-	lo, hi int64         // rows of a CellTable
-	part   *feature.Part // rows of a table whose levels have no ids yet
+	rounded []roundedCell // the first whole number of each column that is no float64
+	first   bool          // of the input
+	lo, hi  int64         // rows of a CellTable
+	part    *feature.Part // rows of a table whose levels have no ids yet
 }
 
 func (c *chunk) reset() {
@@ -43,7 +44,7 @@ func (c *chunk) reset() {
 	c.width, c.widthLine, c.queryLine = -1, 0, 0
 	c.kinds.reset()
 	c.unseen.reset()
-	c.bad, c.part, c.first, c.invalid = c.bad[:0], nil, false, invalidByte{}
+	c.bad, c.part, c.first, c.rounded, c.invalid = c.bad[:0], nil, false, c.rounded[:0], invalidByte{}
 }
 
 // parser is what one goroutine parses chunks with.
@@ -89,7 +90,7 @@ func (c *chunk) mark() mark {
 
 func (c *chunk) back(to mark) {
 	c.label, c.ptr, c.idx, c.val = c.label[:to.labels], c.ptr[:to.labels+1], c.idx[:to.values], c.val[:to.values]
-	c.field, c.group = c.field[:to.fields], c.group[:to.groups]
+	c.field, c.group, c.exact = c.field[:to.fields], c.group[:to.groups], c.exact[:min(len(c.exact), to.values)]
 	c.kinds.cut(to.kinds)
 	c.unseen.cols, c.unseen.examples = c.unseen.cols[:to.unseen], to.examples
 	c.width, c.widthLine, c.queryLine = to.width, to.widthLine, to.queryLine
@@ -224,7 +225,7 @@ func (s *settings) token(text []byte, i int) []byte {
 
 // order sorts the row whose values begin at idx[from], and finds columns that occur twice, in the same field where they have some.
 func (c *chunk) order(s *settings, from int) error {
-	row := values{c.idx[from:], c.val[from:], nil}
+	row := c.valuesFrom(from)
 	if s.named {
 		row.field = c.field[from:]
 	}
@@ -246,6 +247,17 @@ type values struct {
 	idx   []int64
 	val   []float32
 	field []int32
+	exact []float64 // nil: they are val
+}
+
+// valuesFrom are those from a place on, without fields.
+func (r *rows) valuesFrom(from int) values {
+	v := values{idx: r.idx[from:], val: r.val[from:]}
+	if len(r.exact) > from {
+		r.widen()
+		v.exact = r.exact[from:]
+	}
+	return v
 }
 
 func (v *values) Len() int { return len(v.idx) }
@@ -260,6 +272,9 @@ func (v *values) Less(i, j int) bool {
 func (v *values) Swap(i, j int) {
 	v.idx[i], v.idx[j] = v.idx[j], v.idx[i]
 	v.val[i], v.val[j] = v.val[j], v.val[i]
+	if v.exact != nil {
+		v.exact[i], v.exact[j] = v.exact[j], v.exact[i]
+	}
 	if v.field != nil {
 		v.field[i], v.field[j] = v.field[j], v.field[i]
 	}

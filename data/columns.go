@@ -25,11 +25,18 @@ func (c *Columns) Has(col int64) bool {
 func (r *rows) keep(c *Columns, from int, out *unseen) (first int64) {
 	first = -1
 	to := from
+	exact := len(r.exact) > from
+	if exact {
+		r.widen()
+	}
 	for i := from; i < len(r.idx); i++ {
 		if c.Has(r.idx[i]) {
 			r.idx[to], r.val[to] = r.idx[i], r.val[i]
 			if len(r.field) > 0 {
 				r.field[to] = r.field[i]
+			}
+			if exact {
+				r.exact[to] = r.exact[i]
 			}
 			to++
 			continue
@@ -44,5 +51,6 @@ func (r *rows) keep(c *Columns, from int, out *unseen) (first int64) {
 		}
 	}
 	r.idx, r.val, r.field = r.idx[:to], r.val[:to], r.field[:min(to, len(r.field))]
+	r.exact = r.exact[:min(to, len(r.exact))]
 	return first
 }

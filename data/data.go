@@ -35,6 +35,9 @@ type Batch struct {
 	// several fields. Fields 0 and Field nil: fields are not known, and rows are ordered by column.
 	Field  []int32
 	Fields int
+	// Exact has the values of X as they were read where some are no float32; X has the nearest ones. nil: X has all, or Options.Exact
+	// did not ask for them.
+	Exact []float64
 	// Weight has for each example how much it counts, a finite number from 0 on, and Group of which group it is, of those that a
 	// metric judges apart (a user, a query). nil: every example counts 1, there are no groups.
 	Weight []float32
@@ -54,6 +57,14 @@ func (b *Batch) Len() int { return len(b.Label) }
 
 // Rows are the features: the view of X as what it always is.
 func (b *Batch) Rows() *matrix.CSR[float32] { return b.X.Data.(*matrix.CSR[float32]) }
+
+// At is a value of several, as it was read: val are those of the rows of a batch, and exact its Exact.
+func At(val []float32, exact []float64, k int) float64 {
+	if exact != nil {
+		return exact[k]
+	}
+	return float64(val[k])
+}
 
 // Dim is the number of columns: every column id is below it. It is Options.Dim where that was given, else the highest
 // id plus one.
@@ -85,6 +96,8 @@ type rows struct {
 	idx   []int64
 	val   []float32
 	field []int32 // as long as idx if fields are known, else empty
+	// exact are the first values, up to the last one that is no float32 or further; empty: all are. widen makes it as long as val.
+	exact []float64
 
 	weight []float32 // as long as label, or empty: every row counts 1
 	group  []int64   // as long as label, or empty: there are none
@@ -107,6 +120,7 @@ func newRows(rowCap, valueCap int, fields bool) rows {
 // reset forgets the rows and keeps the memory.
 func (r *rows) reset() {
 	r.label, r.ptr, r.idx, r.val, r.field = r.label[:0], append(r.ptr[:0], 0), r.idx[:0], r.val[:0], r.field[:0]
+	r.exact = r.exact[:0]
 	r.weight, r.group, r.start = r.weight[:0], r.group[:0], r.start[:0]
 }
 
@@ -120,10 +134,37 @@ func (r *rows) add(src *rows, lo, hi int) {
 	r.extend(some(src.weight, lo, hi), some(src.group, lo, hi), startsOf(src.start, len(src.label), lo, hi), hi-lo)
 	r.label = append(r.label, src.label[lo:hi]...)
 	r.idx = append(r.idx, src.idx[from:to]...)
+	if from < min(to, len(src.exact)) {
+		src.widen()
+		r.widen()
+		r.exact = append(r.exact, src.exact[from:to]...)
+	}
 	r.val = append(r.val, src.val[from:to]...)
 	if len(src.field) > 0 {
 		r.field = append(r.field, src.field[from:to]...)
 	}
+}
+
+// widen makes exact as long as val.
+func (r *rows) widen() { r.widenTo(len(r.val)) }
+
+// widenTo makes exact as long as the first values.
+func (r *rows) widenTo(n int) {
+	for _, v := range r.val[min(len(r.exact), n):n] {
+		r.exact = append(r.exact, float64(v))
+	}
+}
+
+// appendExact appends the last of val as it is to the exact values, if it is no float32, and all that are missing before it.
+func appendExact(exact []float64, val []float32, v float64) []float64 {
+	last := len(val) - 1
+	if float64(val[last]) == v {
+		return exact
+	}
+	for _, v := range val[len(exact):last] {
+		exact = append(exact, float64(v))
+	}
+	return append(exact, v)
 }
 
 // dim is the highest column id plus one.
@@ -161,6 +202,10 @@ func (r *rows) batch(first, dim int64, fields int) *Batch {
 	b := &Batch{Label: r.label, X: matrix.Block{At: at, Data: &matrix.CSR[float32]{Ptr: r.ptr, Idx: r.idx, Val: r.val}}, Fields: fields}
 	if fields > 0 {
 		b.Field = r.field
+	}
+	if len(r.exact) > 0 {
+		r.widen()
+		b.Exact = r.exact
 	}
 	if len(r.weight) > 0 {
 		b.Weight = r.weight

@@ -50,6 +50,7 @@ type DeepClickModel struct {
 	pairs  [][2]int // fields
 	units  [10]hiddenUnit
 	label  stream
+	bias   float64 // of the log-odds
 
 	mean, scale [3]float64 // of the parts
 }
@@ -72,7 +73,7 @@ type hiddenUnit struct {
 
 // NewDeepClicks prepares the model, which takes a good part of a second.
 func NewDeepClicks(c DeepClicks) *DeepClickModel {
-	m := &DeepClickModel{DeepClicks: c, dim: deepNumbers, label: newStream(c.Seed, 6000), scale: [3]float64{1, 1, 1}}
+	m := &DeepClickModel{DeepClicks: c, dim: deepNumbers, label: newStream(c.Seed, 6000), bias: deepBias, scale: [3]float64{1, 1, 1}}
 	if c.Buckets {
 		m.dim = deepNumbers * deepBuckets
 	}

@@ -79,7 +79,7 @@ func (m *DeepClickModel) parts(row *deepRow) (parts [3]float64) {
 // probability is the true one of the positive label.
 func (m *DeepClickModel) probability(row *deepRow) float64 {
 	p := m.parts(row)
-	return sigmoid(deepBias + (p[0] + p[1] + p[2]))
+	return sigmoid(m.bias + (p[0] + p[1] + p[2]))
 }
 
 // Dim is the number of columns.

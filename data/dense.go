@@ -14,7 +14,7 @@ var dense = Source{
 }
 
 func denseFeatures(c *chunk, s *settings, i int) (int, error) {
-	text, idx, val := c.text, c.idx, c.val
+	text, exact, idx, val := c.text, c.exact, c.idx, c.val
 	col, from := int64(0), len(idx)
 	for {
 		next, end, err := s.gap(text, i)
@@ -25,20 +25,23 @@ func denseFeatures(c *chunk, s *settings, i int) (int, error) {
 		if end {
 			break
 		}
-		v, next := decimal(text, i)
+		v, unrounded, next := s.decimal(text, i)
 		if next < 0 || s.class[text[next]] == 0 {
 			return i, fmt.Errorf("value %s of column %d, want a finite number", quote(s.token(text, i)), col)
 		}
 		if col >= s.limit {
 			return i, fmt.Errorf("more than %d values, want one for each of %d columns", s.limit, s.limit)
 		}
-		if v != 0 {
+		if unrounded != 0 {
 			idx, val = append(idx, col), append(val, v)
+			if s.Exact {
+				exact = appendExact(exact, val, unrounded)
+			}
 		}
 		col++
 		i = next
 	}
-	if c.idx, c.val = idx, val; s.Fields.Number > 0 { // values that are not stored are of fields too
+	if c.idx, c.val, c.exact = idx, val, exact; s.Fields.Number > 0 { // values that are not stored are of fields too
 		if int(col) != s.Fields.Number {
 			return i, errCount(int(col), s.Fields.Number)
 		}

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Draw selects k of the numbers 0 to n-1, those with the smallest hashes of (seed, number), and reports whether a number is one of them. The
-// selection depends on nothing else, so every process makes the same one.
+// Draw selects k of the numbers 0 to n-1, those with the smallest hashes of (seed, number), and reports whether a number is one of them.
+// The selection depends on nothing else, so every process makes the same one.
 func Draw(seed uint64, n, k int) func(i int) bool {
 	h := newRowHashes(seed)
 	limit := h.limit(n, k)

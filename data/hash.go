@@ -37,7 +37,10 @@ var errHashSum = errors.New("values of features that hash to one column add up t
 // hash turns the features of the row that begins at idx[from] into the columns that they are hashed to, in order. Values of features of a
 // field that meet in a column are added up, in the order that the features had, so that chunks do not change sums.
 func (c *chunk) hash(s *settings, from int) error {
-	row := values{c.idx[from:], c.val[from:], nil}
+	if s.Exact { // sums are of the values as they are
+		c.widen()
+	}
+	row := c.valuesFrom(from)
 	if s.fielded() {
 		row.field = c.field[from:]
 	}
@@ -49,6 +52,10 @@ func (c *chunk) hash(s *settings, from int) error {
 	for i := range row.idx {
 		if to > 0 && !row.Less(to-1, i) {
 			sum := row.val[to-1] + row.val[i]
+			if row.exact != nil {
+				row.exact[to-1] += row.exact[i]
+				sum = float32(row.exact[to-1])
+			}
 			if math.IsInf(float64(sum), 0) {
 				return errHashSum
 			}
@@ -56,12 +63,15 @@ func (c *chunk) hash(s *settings, from int) error {
 			continue
 		}
 		row.idx[to], row.val[to] = row.idx[i], row.val[i]
+		if row.exact != nil {
+			row.exact[to] = row.exact[i]
+		}
 		if row.field != nil {
 			row.field[to] = row.field[i]
 		}
 		to++
 	}
-	c.idx, c.val = c.idx[:from+to], c.val[:from+to]
+	c.idx, c.val, c.exact = c.idx[:from+to], c.val[:from+to], c.exact[:min(len(c.exact), from+to)]
 	if row.field != nil {
 		c.field = c.field[:from+to]
 	}

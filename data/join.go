@@ -4,14 +4,15 @@ import "fmt"
 
 // joiner sees the chunks of all inputs in order: it counts lines across them, and finds what contradicts between them.
 type joiner struct {
+	invalid bool // a byte that is no UTF-8 was reported
 	name    string
 	s       *settings
-	lines   int64 // of the chunks before
-	width   int   // of dense rows, 0 before the first
-	rows    bool  // there was a row
-	kinds   kinds // labels under AutoTrans and ClassTrans
-	query   bool  // there was a qid
-	invalid bool  // a byte that is no UTF-8 was reported
+	lines   int64           // of the chunks before
+	width   int             // of dense rows, 0 before the first
+	rows    bool            // there was a row
+	kinds   kinds           // labels under AutoTrans and ClassTrans
+	query   bool            // there was a qid
+	told    map[string]bool // columns with a whole number that was rounded
 
 	skipped Skipped
 }
@@ -52,6 +53,17 @@ func (j *joiner) join(c *chunk) error {
 		if j.s.Note != nil && !j.s.Ranked {
 			j.s.Note(j.name, j.lines+c.queryLine, "qid are groups of examples, for the metric gauc: the loss does not rank within them")
 		}
+	}
+	for _, r := range c.rounded {
+		if j.s.Note == nil || j.told[r.Column] {
+			continue
+		}
+		if j.told == nil {
+			j.told = map[string]bool{}
+		}
+		j.told[r.Column] = true
+		j.s.Note(j.name, j.lines+r.line, fmt.Sprintf("column %q: %s is no float64, and is read as %.0f; other numbers may be read as the same (--categorical %s "+
+			"tells them apart)", r.Column, r.Text, r.Value, r.Column))
 	}
 	j.lines += c.lines
 	return nil

@@ -21,7 +21,7 @@ var libffm = Source{
 }
 
 func libffmFeatures(c *chunk, s *settings, i int) (int, error) {
-	text, idx, val, field := c.text, c.idx, c.val, c.field
+	text, exact, idx, val, field := c.text, c.exact, c.idx, c.val, c.field
 	from, last, lastField, sorted := len(idx), int64(-1), int64(0), true
 	for {
 		if text[i] == ' ' && text[i+1]-'0' <= 9 { // the common gap: one blank
@@ -46,7 +46,7 @@ func libffmFeatures(c *chunk, s *settings, i int) (int, error) {
 		if end < 0 || text[end] != ':' {
 			return i, fmt.Errorf("feature %s, want field:index:value", quote(s.token(text, i)))
 		}
-		v, next := decimal(text, end+1)
+		v, unrounded, next := s.decimal(text, end+1)
 		if next < 0 || s.class[text[next]] == 0 {
 			return i, errValue(index, s.token(text, end+1))
 		}
@@ -57,9 +57,12 @@ func libffmFeatures(c *chunk, s *settings, i int) (int, error) {
 		sorted = sorted && (f > lastField || f == lastField && col > last)
 		last, lastField = col, f
 		idx, val, field = append(idx, col), append(val, v), append(field, int32(f))
+		if s.Exact {
+			exact = appendExact(exact, val, unrounded)
+		}
 		i = next
 	}
-	c.idx, c.val, c.field = idx, val, field
+	c.idx, c.val, c.field, c.exact = idx, val, field, exact
 	if !sorted {
 		return i, c.order(s, from)
 	}

@@ -20,7 +20,7 @@ var libsvm = Source{
 }
 
 func libsvmFeatures(c *chunk, s *settings, i int) (int, error) {
-	text, idx, val := c.text, c.idx, c.val
+	text, exact, idx, val := c.text, c.exact, c.idx, c.val
 	from, last, sorted := len(idx), int64(-1), true
 	for {
 		if text[i] == ' ' && text[i+1]-'0' <= 9 { // the common gap: one blank
@@ -43,7 +43,7 @@ func libsvmFeatures(c *chunk, s *settings, i int) (int, error) {
 			i = end
 			continue
 		}
-		v, end := decimal(text, colon+1)
+		v, unrounded, end := s.decimal(text, colon+1)
 		if end < 0 || s.class[text[end]] == 0 {
 			return i, errValue(index, s.token(text, colon+1))
 		}
@@ -54,9 +54,12 @@ func libsvmFeatures(c *chunk, s *settings, i int) (int, error) {
 		sorted = sorted && col > last
 		last = col
 		idx, val = append(idx, col), append(val, v)
+		if s.Exact {
+			exact = appendExact(exact, val, unrounded)
+		}
 		i = end
 	}
-	c.idx, c.val = idx, val
+	c.idx, c.val, c.exact = idx, val, exact
 	if sorted {
 		return i, c.finish(s, from, true)
 	}

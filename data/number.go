@@ -106,6 +106,29 @@ func decimal(text []byte, i int) (v float32, end int) {
 	return float32(f), i
 }
 
+// decimal is the value at text[i], and the same as it was before it was rounded, where that is asked for.
+func (s *settings) decimal(text []byte, i int) (v float32, unrounded float64, end int) {
+	if s.Exact {
+		unrounded, end = double(text, i)
+		return float32(unrounded), unrounded, end
+	}
+	v, end = decimal(text, i)
+	return v, float64(v), end
+}
+
+// double is decimal for the nearest float64.
+func double(text []byte, i int) (v float64, end int) {
+	end = i
+	for c := text[end]; c-'0' <= 9 || c == '.' || c|0x20 == 'e' || c == '+' || c == '-'; c = text[end] {
+		end++
+	}
+	v, n := number.ParseFloat64(text[i:end])
+	if n == 0 {
+		return 0, -1
+	}
+	return v, i + n
+}
+
 // exponent reads the digits after an "e"; numbers beyond all floats stay beyond them.
 func exponent(text []byte, i int) (e, end int) {
 	negative := text[i] == '-'

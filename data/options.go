@@ -58,7 +58,10 @@ type Options struct {
 	Columns *Columns
 	Fields  Fields // which field a value is of
 	Strict  bool
-	Table   *Table // how the columns of tables become features; nil: it is found out, but for the label
+	// Exact keeps values that are no float32 as they were read (Batch.Exact), as trees take them: also infinite ones of tables. Else they
+	// are rounded, those of tables after they were scaled.
+	Exact bool
+	Table *Table // how the columns of tables become features; nil: it is found out, but for the label
 	// OpenTable opens a table of a source that is no text; nil: such sources are refused.
 	OpenTable func(ctx context.Context, path string) (CellTable, error)
 	SkipBad   int // lines that may be of no use, and are left out; they are counted in Examples.Skipped

@@ -3,7 +3,6 @@ package data
 import (
 	"fmt"
 	"iter"
-	"math"
 	"runtime"
 	"slices"
 
@@ -22,6 +21,10 @@ import (
 //	        before (than -1 in the first), 3 for any other field, which is in the rest then; 31 says that the value is in the
 //	        rest, and else it is 1
 //	wide    the lower half of the column, and the upper one with bit 31 as above; fields, if they are known, are in the rest
+//
+// Values that are no float32 are in the rest, too: the lower half of the float64. Bit 31 of the number of values (rowExact) says that
+// the row has some. Then their upper halves follow the rest, and a bit for each value, 1 for those, the first one in bit 0 of a
+// word.
 type Set struct {
 	Label  []float32
 	Fields int       // above the largest field; 0: fields are not known
@@ -38,6 +41,7 @@ type Set struct {
 	ends    []uint64 // view: where each row ends
 	used    uint64   // words
 	spill   spill
+	halves  halves // of a row that is added
 	written uint64 // words that are released
 }
 
@@ -61,7 +65,7 @@ func newSet() *Set {
 // Pack is the examples of a batch as a set, which shares nothing with it.
 func Pack(b *Batch) (*Set, error) {
 	s := newSet()
-	r := rows{label: b.Label, ptr: b.Rows().Ptr, idx: b.Rows().Idx, val: b.Rows().Val, field: b.Field,
+	r := rows{label: b.Label, ptr: b.Rows().Ptr, idx: b.Rows().Idx, val: b.Rows().Val, field: b.Field, exact: b.Exact,
 		weight: b.Weight, group: b.Group, start: b.Start}
 	err := s.add(&r)
 	s.dim, s.Fields = b.Dim(), b.Fields
@@ -275,7 +279,7 @@ func (s *Set) row(to *rows, i int) {
 // append appends the row i from its words and one more.
 func (s *Set) append(to *rows, words []uint32, i int) {
 	n := len(to.idx)
-	s.reserve(to, int(words[0]))
+	s.reserve(to, int(words[0]&^rowExact))
 	s.decode(to, n, words)
 	s.mark(to, i)
 	to.label = append(to.label, s.Label[i])
@@ -298,7 +302,7 @@ func (s *Set) gather(to *rows, numbers []int) (all uint32) {
 	}
 	values := 0
 	for k := range numbers {
-		values += int(s.words[from[k]])
+		values += int(s.words[from[k]] &^ rowExact)
 		for at := from[k] + 16; at < end[k]; at += 16 {
 			all ^= s.words[at]
 		}
@@ -326,7 +330,7 @@ func (s *Set) reserve(to *rows, values int) {
 
 // decode decodes a row, but for its label, from its words and one more to the values from n on, and answers where they end.
 func (s *Set) decode(to *rows, n int, words []uint32) int {
-	more := int(words[0])
+	more := int(words[0] &^ rowExact)
 	idx, val, field := to.idx[n:n+more], to.val[n:n+more], []int32(nil)
 	if len(to.field) > 0 {
 		field = to.field[n : n+more]
@@ -336,26 +340,11 @@ func (s *Set) decode(to *rows, n int, words []uint32) int {
 	} else {
 		kernel.Unpack(idx, val, field, words[1:1+more], words[1+more:])
 	}
+	if words[0]&rowExact != 0 {
+		to.exactFrom(n, more, words[:len(words)-1])
+	}
 	to.ptr = append(to.ptr, n+more)
 	return n + more
-}
-
-// one is the bits of the value that needs no word.
-const one = 0x3f800000
-
-func decodeWide(idx []int64, val []float32, field []int32, words, rest []uint32, fielded bool) {
-	i := 0
-	for k := range idx {
-		low, high := words[2*k], words[2*k+1]
-		if fielded {
-			if field != nil {
-				field[k] = int32(rest[i])
-			}
-			i++
-		}
-		idx[k], val[k] = int64(low)|int64(high&^kernel.WordValue)<<32, kernel.WordOf(high, rest[i])
-		i += int(high >> 31)
-	}
 }
 
 // add appends rows. Fields are either known of all rows or of none.
@@ -374,7 +363,11 @@ func (s *Set) add(r *rows) error {
 			return err
 		}
 	}
-	if err := s.grow(len(r.label), len(r.idx)); err != nil {
+	exact := len(r.exact) > 0
+	if exact {
+		r.widen()
+	}
+	if err := s.grow(len(r.label), len(r.idx), exact); err != nil {
 		return err
 	}
 	s.Weight = Extend(s.Weight, len(s.Label), r.weight, len(r.label), plainWeight)
@@ -386,11 +379,22 @@ func (s *Set) add(r *rows) error {
 		if s.fielded {
 			field = r.field[lo:hi]
 		}
-		if s.wide {
-			s.used += uint64(encodeWide(s.words[s.used:], r.idx[lo:hi], r.val[lo:hi], field))
-		} else {
-			s.used += uint64(encodeNarrow(s.words[s.used:], r.idx[lo:hi], r.val[lo:hi], field))
+		val, upper := r.val[lo:hi], []uint32(nil)
+		if exact {
+			val, upper = s.halves.of(val, r.exact[lo:hi])
 		}
+		words := s.words[s.used:]
+		n := 0
+		if s.wide {
+			n = encodeWide(words, r.idx[lo:hi], val, field)
+		} else {
+			n = encodeNarrow(words, r.idx[lo:hi], val, field)
+		}
+		if len(upper) > 0 {
+			words[0] |= rowExact
+			n += copy(words[n:], upper)
+		}
+		s.used += uint64(n)
 		s.ends[len(s.Label)] = s.used
 		s.Label = append(s.Label, label)
 	}
@@ -404,10 +408,13 @@ func (s *Set) add(r *rows) error {
 }
 
 // grow makes room for more rows with so many values together.
-func (s *Set) grow(rows, values int) error {
+func (s *Set) grow(rows, values int, exact bool) error {
 	each := 3 // words of a value, at most
 	if s.wide {
 		each = 4
+	}
+	if exact {
+		each += 2 // and a bit, or a word for the row
 	}
 	n := s.used + uint64(rows+each*values)
 	if limit := s.spill.limit; limit > 0 && int64(4*n)+int64(8*(len(s.Label)+rows)) > limit {
@@ -453,48 +460,4 @@ func (s *Set) widen() error {
 	s.dim = old.dim
 	old.memory.free()
 	return nil
-}
-
-func encodeNarrow(words []uint32, idx []int64, val []float32, field []int32) int {
-	words[0] = uint32(len(idx))
-	at, n := int32(-1), 1+len(idx)
-	for k, col := range idx {
-		word := uint32(col)
-		if field != nil {
-			if step := uint32(field[k] - at); step < kernel.OtherField {
-				word |= step << kernel.WordField
-			} else {
-				word |= kernel.OtherField << kernel.WordField
-				words[n] = uint32(field[k])
-				n++
-			}
-			at = field[k]
-		}
-		if bits := math.Float32bits(val[k]); bits != one {
-			word |= kernel.WordValue
-			words[n] = bits
-			n++
-		}
-		words[1+k] = word
-	}
-	return n
-}
-
-func encodeWide(words []uint32, idx []int64, val []float32, field []int32) int {
-	words[0] = uint32(len(idx))
-	n := 1 + 2*len(idx)
-	for k, col := range idx {
-		high := uint32(col >> 32)
-		if field != nil {
-			words[n] = uint32(field[k])
-			n++
-		}
-		if bits := math.Float32bits(val[k]); bits != one {
-			high |= kernel.WordValue
-			words[n] = bits
-			n++
-		}
-		words[1+2*k], words[2+2*k] = uint32(col), high
-	}
-	return n
 }

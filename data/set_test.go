@@ -69,12 +69,19 @@ func drawBatch(t *rapid.T) *Batch {
 	top := rapid.SampledFrom([]int64{3, kernel.WordColumn, kernel.WordColumn + 1, 1 << 31, 1 << 40, math.MaxInt64 - 2}).Draw(t, "highest column")
 	fields := rapid.SampledFrom([]int{0, 1, 5, FieldLimit}).Draw(t, "fields")
 	r := newRows(0, 0, false)
+	some := []float64{1, 0, -1, 0.25, math.Copysign(0, -1), float64(float32(3e38)), float64(float32(1e-45))}
+	if rapid.Bool().Draw(t, "float64") {
+		lowerOne := math.Float64frombits(0x40000000_3f800000)
+		some = append(some, 0.1, 1600000001, 1<<53-1, 1e300, -1e39, 1e-300, math.Inf(1), lowerOne, math.Float64frombits(0x40000000_7fa00000))
+	}
 	for range rapid.IntRange(0, 20).Draw(t, "rows") {
-		n := rapid.IntRange(0, 9).Draw(t, "values")
+		n := rapid.IntRange(0, 9+60*rapid.IntRange(0, 1).Draw(t, "long")).Draw(t, "values")
 		var of []int32
 		for range n {
 			r.idx = append(r.idx, rapid.Int64Range(0, top).Draw(t, "column"))
-			r.val = append(r.val, rapid.SampledFrom([]float32{1, 0, -1, 0.25, float32(math.Copysign(0, -1)), 3e38, 1e-45}).Draw(t, "value"))
+			v := rapid.SampledFrom(some).Draw(t, "value")
+			r.val = append(r.val, float32(v))
+			r.exact = appendExact(r.exact, r.val, v)
 			if fields > 0 {
 				of = append(of, int32(rapid.IntRange(0, fields-1).Draw(t, "field")))
 			}
@@ -101,6 +108,17 @@ func exactly(a, b *Batch) bool {
 	x, y := a.Rows(), b.Rows()
 	bits := func(v, w []float32) bool {
 		return slices.EqualFunc(v, w, func(v, w float32) bool { return math.Float32bits(v) == math.Float32bits(w) })
+	}
+	exact := func(b *Batch, k int) uint64 {
+		if b.Exact != nil {
+			return math.Float64bits(b.Exact[k])
+		}
+		return math.Float64bits(float64(b.Rows().Val[k]))
+	}
+	for k := range min(len(x.Val), len(y.Val)) {
+		if exact(a, k) != exact(b, k) {
+			return false
+		}
 	}
 	return slices.Equal(a.Label, b.Label) && slices.Equal(x.Ptr, y.Ptr) && slices.Equal(x.Idx, y.Idx) && bits(x.Val, y.Val) &&
 		slices.Equal(a.Field, b.Field) && a.Fields == b.Fields && a.Dim() == b.Dim() &&

@@ -17,18 +17,21 @@ type tableParser struct {
 	line    [feature.BlockRows]int64
 	wrong   [feature.BlockRows]error // rows that are no rows of the sheet
 	surveys bool
+	exact   bool
 }
 
 // begin begins a chunk.
 func (p *tableParser) begin() {
 	if p.surveys {
 		p.enc = p.plan.ForSurvey().Encoder()
+		p.enc.Exact = p.exact
 	}
 }
 
 func newTableParser(s *settings) *tableParser {
 	p := &tableParser{sheet: s.sheet, enc: s.sheet.plan.Encoder(), surveys: s.surveys}
-	p.enc.Strict = s.Strict
+	p.enc.Strict, p.exact = s.Strict, s.Exact
+	p.enc.Exact = s.Exact
 	p.place = make([]int, p.width)
 	for at, k := range p.used {
 		p.place[k] = at
@@ -126,6 +129,11 @@ func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64) {
 			c.group = append(c.group, enc.Group[k])
 		}
 	}
+	for row, cell := range enc.Rounded {
+		if !slices.ContainsFunc(c.rounded, func(r roundedCell) bool { return r.Column == cell.Column }) {
+			c.rounded = append(c.rounded, roundedCell{line[row], cell})
+		}
+	}
 	left := c.unseen.block(s.sheet.plan, enc.Unseen())
 	if open {
 		if c.part == nil {
@@ -139,6 +147,12 @@ func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64) {
 		columns = nil
 	}
 	c.features(enc.Fields, enc.Bad[:len(line)], columns, left)
+}
+
+// roundedCell is a cell with a whole number that is no float64.
+type roundedCell struct {
+	line int64 // counted in the chunk
+	feature.Cell
 }
 
 // features appends the features of a block of rows, but for those with an error: the values of each field by row. columns, if not nil, are
@@ -156,6 +170,9 @@ func (r *rows) features(fields []feature.Values, bad []error, columns *Columns, 
 			v := &fields[f]
 			if v.End == nil {
 				r.idx, r.val, r.field = append(r.idx, v.ID[k]), append(r.val, v.Value[k]), append(r.field, int32(f))
+				if len(v.Exact) > 0 {
+					r.exact = appendExact(r.exact, r.val, v.Exact[k])
+				}
 				continue
 			}
 			lo := int32(0)
@@ -192,6 +209,14 @@ func (r *rows) whole(fields []feature.Values, bad []error) bool {
 	}
 	n, from := len(fields), len(r.idx)
 	to := from + n*len(bad)
+	exact := false
+	for f := range fields {
+		exact = exact || len(fields[f].Exact) > 0
+	}
+	if exact {
+		r.widen()
+		r.exact = slices.Grow(r.exact, to-from)[:to]
+	}
 	r.idx, r.val, r.field = slices.Grow(r.idx, to-from)[:to], slices.Grow(r.val, to-from)[:to], slices.Grow(r.field, to-from)[:to]
 	for f := range fields {
 		at := from + f
@@ -200,6 +225,9 @@ func (r *rows) whole(fields []feature.Values, bad []error) bool {
 			r.idx[at], r.val[at], r.field[at] = id, value[k], int32(f)
 			at += n
 		}
+		if exact {
+			r.exactField(from+f, n, &fields[f])
+		}
 	}
 	for end := from + n; end <= to; end += n {
 		r.ptr = append(r.ptr, end)
@@ -207,18 +235,35 @@ func (r *rows) whole(fields []feature.Values, bad []error) bool {
 	return true
 }
 
+// exactField sets the exact values of a field in a block of rows of n values, the first of which is at a place.
+func (r *rows) exactField(at, n int, v *feature.Values) {
+	for k, x := range v.Value {
+		if r.exact[at] = float64(x); len(v.Exact) > 0 {
+			r.exact[at] = v.Exact[k]
+		}
+		at += n
+	}
+}
+
 // meet orders the row that begins at idx[from], and adds up the values of a column that is in it several times in a field.
 func (r *rows) meet(from int) {
-	row := values{r.idx[from:], r.val[from:], r.field[from:]}
+	row := r.valuesFrom(from)
+	row.field = r.field[from:]
 	row.sort()
 	to := 0
 	for i := range row.idx {
 		if to > 0 && !row.Less(to-1, i) {
-			row.val[to-1] += row.val[i]
+			if row.val[to-1] += row.val[i]; row.exact != nil {
+				row.exact[to-1] = float64(row.val[to-1])
+			}
 			continue
 		}
 		row.idx[to], row.val[to], row.field[to] = row.idx[i], row.val[i], row.field[i]
+		if row.exact != nil {
+			row.exact[to] = row.exact[i]
+		}
 		to++
 	}
 	r.idx, r.val, r.field = r.idx[:from+to], r.val[:from+to], r.field[:from+to]
+	r.exact = r.exact[:min(len(r.exact), from+to)]
 }

@@ -87,7 +87,7 @@ func (l *loader) finish(t *feature.Transform, ids [][]int32) error {
 					if i >= len(parts) {
 						return
 					}
-					r.of(t, ids, parts[i], out)
+					r.of(t, ids, parts[i], l.opt.Exact, out)
 					ready[i] <- r
 				case <-stop:
 					return
@@ -118,12 +118,12 @@ func (l *loader) finish(t *feature.Transform, ids [][]int32) error {
 }
 
 // of makes the rows those of a part.
-func (r *rows) of(t *feature.Transform, ids [][]int32, p *feature.Part, out []feature.Values) {
+func (r *rows) of(t *feature.Transform, ids [][]int32, p *feature.Part, exact bool, out []feature.Values) {
 	r.reset()
 	var good [feature.BlockRows]error
 	for lo := 0; lo < p.Rows; lo += feature.BlockRows {
 		hi := min(lo+feature.BlockRows, p.Rows)
-		t.Values(p, lo, hi, ids, out)
+		t.Values(p, lo, hi, ids, exact, out)
 		r.features(out, good[:hi-lo], nil, nil)
 	}
 }

@@ -112,10 +112,10 @@ func (s *Set) join(from *Set, step int, parts []taken) error {
 		ends := s.ends[p.at : p.at+p.hi-p.lo+1]
 		for i := 0; i < p.hi-p.lo; i += step {
 			begin, end := ends[i]-p.first, ends[i+1]-p.first
-			if begin >= end || end > p.count || uint64(s.words[p.words+begin]) >= end-begin {
+			if begin >= end || end > p.count || uint64(s.words[p.words+begin]&^rowExact) >= end-begin {
 				return unreadable(fmt.Errorf("example %d is said to be the words %d to %d of %d", p.lo+i, begin, end, p.count))
 			}
-			values += int(s.words[p.words+begin])
+			values += int(s.words[p.words+begin] &^ rowExact)
 			if used != p.words+begin {
 				copy(s.words[used:], s.words[p.words+begin:p.words+end])
 			}

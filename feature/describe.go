@@ -163,13 +163,12 @@ func (d *Description) numbers(s *stat, log bool) {
 	if d.Missing = s.missing; s.n == 0 {
 		return
 	}
-	sorted := slices.Clone(s.sample)
-	slices.Sort(sorted)
+	sorted := s.sample.sorted()
 	d.Numbers = &Numbers{Min: s.lo, Max: s.hi, Log: log}
 	d.Numbers.Mean, d.Numbers.Deviation = s.moments()
 	for _, share := range QuantileShares() {
 		at := int(math.Ceil(share*float64(len(sorted)))) - 1
-		d.Numbers.Quantiles = append(d.Numbers.Quantiles, float64(sorted[max(0, at)]))
+		d.Numbers.Quantiles = append(d.Numbers.Quantiles, sorted[max(0, at)])
 	}
 }
 

@@ -46,12 +46,12 @@ func AppendTimeOfDay(text []byte, nanos int64) []byte {
 }
 
 // durationOf reads a duration as seconds, and answers how many bytes it took: all of the text, or 0.
-func durationOf(text []byte) (seconds float32, n int) {
+func durationOf(text []byte) (seconds float64, n int) {
 	v, ok := parseDuration(text)
 	if !ok {
 		return 0, 0
 	}
-	return float32(v), len(text)
+	return v, len(text)
 }
 
 // parseDuration reads [-]D day[s] [+]HH:MM:SS[.f], D day[s], or [-]HH:MM:SS[.f] of any number of hours.

@@ -19,6 +19,12 @@ type Values struct {
 	ID    []int64
 	Value []float32
 	End   []int32 // where those of each row end; nil: each row has one
+	// Exact, unless it is empty, are the values where some are no float32, and Value the nearest ones. In an open plan numbers are here alone.
+	Exact []float64
+}
+
+func (v *Values) clear() {
+	v.ID, v.Value, v.End, v.Exact = v.ID[:0], v.Value[:0], v.End[:0], v.Exact[:0]
 }
 
 // Encoder turns a block of cells after the other into features. One goroutine uses it.
@@ -32,15 +38,18 @@ type Encoder struct {
 
 	// Strict makes levels that have no id faults.
 	Strict bool
+	// Exact keeps numbers that are not scaled as they are, also infinite ones; else they are rounded to float32.
+	Exact bool
 
-	plan   *Plan
-	rows   int
-	local  []*levels // of columns with levels in an open plan: what this encoder has met
-	hashes [BlockRows]uint64
-	touch  uint64
-	unseen []Unseen
-	when   [][]moment   // by column of times, where the plan is for a survey
-	seen   []*zonesSeen // by column of times, where the plan finds out their zones
+	plan    *Plan
+	rows    int
+	local   []*levels // of columns with levels in an open plan: what this encoder has met
+	hashes  [BlockRows]uint64
+	touch   uint64
+	unseen  []Unseen
+	rounded []rounding
+	when    [][]moment   // by column of times, where the plan is for a survey
+	seen    []*zonesSeen // by column of times, where the plan finds out their zones
 }
 
 // moment is a time, if ok.
@@ -93,10 +102,10 @@ func (e *Encoder) Begin(rows int) {
 		clear(e.Bad)
 		e.Faults = 0
 	}
-	e.unseen = e.unseen[:0]
+	e.unseen, e.rounded = e.unseen[:0], e.rounded[:0]
 	for i := range e.Fields {
 		v := &e.Fields[i]
-		v.ID, v.Value, v.End = v.ID[:0], v.Value[:0], v.End[:0]
+		v.clear()
 	}
 }
 
@@ -183,67 +192,21 @@ func (e *Encoder) column(i int, cells Cells) error {
 // finish makes codes ids, unless the plan is open.
 func (e *Encoder) finish(f int) {
 	if e.plan.open == nil {
-		e.plan.fields[f].finish(&e.plan.columns[e.plan.fields[f].column], nil, e.Fields[f].ID, e.Fields[f].Value)
+		e.plan.fields[f].finish(&e.plan.columns[e.plan.fields[f].column], nil, &e.Fields[f], e.Exact)
 	}
 }
 
-// Codes of numbers.
-const (
-	isThere, isMissing = 0, 1
-)
-
-func (e *Encoder) numbers(c *Column, f int, cells Cells) {
-	v := &e.Fields[f]
-	v.ones(e.rows)
-	id, value, lo, hi, absent := v.ID, v.Value, cells.Lo, cells.Hi, e.plan.absent
-	for k := range id {
-		text := cells.Text[lo[k]:hi[k]]
-		x, n := number.ParseFloat32(text)
-		if c.Format == DurationFormat && n != len(text) {
-			x, n = durationOf(text)
-		}
-		switch {
-		case n == len(text) && n > 0 && x-x == 0:
-			if len(absent) == 0 || !slices.Contains(absent, x) {
-				id[k], value[k] = isThere, x
-				continue
-			}
-			id[k] = isMissing
-			continue
-		case len(text) > 0:
-			var ok bool
-			if x, ok = numberIn(text); ok {
-				id[k], value[k] = isThere, x
-				continue
-			}
-			text = trimmed(text)
-		}
-		switch {
-		case e.plan.missing[string(text)]:
-		case isNumber(string(text)):
-			e.bad(k, "column %q: %s, want a finite number (or list it among the texts of missing values)", c.Name, quote(text))
-		default:
-			e.bad(k, "column %q: %s, want a number (or name the column categorical, or list the text among those of missing values)",
-				c.Name, quote(text))
-		}
-		id[k] = isMissing
-	}
-	e.finish(f)
+// exact makes room for numbers of some rows.
+func (v *Values) exact(rows int) {
+	v.ID, v.Exact = grownTo(v.ID, rows), grownTo(v.Exact, rows)
 }
 
-// numberIn is the number in a cell that is not one itself: of a boolean 0 or 1, and of one with blanks at its ends.
-func numberIn(text []byte) (x float32, ok bool) {
-	text = trimmed(text)
-	if v, ok := truth(text); ok {
-		return float32(v), true
-	}
-	x, n := number.ParseFloat32(text)
-	return x, n == len(text) && n > 0 && x-x == 0
-}
+// grownTo has so many elements, of which those that were there stay.
+func grownTo[T any](s []T, n int) []T { return slices.Grow(s, max(0, n-len(s)))[:n] }
 
 // ones makes room for a value of each of some rows, all 1.
 func (v *Values) ones(rows int) {
-	v.ID, v.Value = slices.Grow(v.ID, rows)[:rows], slices.Grow(v.Value, rows)[:rows]
+	v.ID, v.Value = grownTo(v.ID, rows), grownTo(v.Value, rows)
 	for k := range v.Value {
 		v.Value[k] = 1
 	}
@@ -361,16 +324,20 @@ func (e *Encoder) times(i int, cells Cells) {
 func (e *Encoder) time(fields []field, first int, t time.Time, ok bool) {
 	for f := range fields {
 		v := &e.Fields[first+f]
-		id, x := int64(0), float32(1)
 		switch p := fields[f].part; {
 		case p.values == 0 && ok:
-			id, x = isThere, float32(days(t))
+			x := days(t)
+			if e.plan.float32 {
+				x = float64(float32(x))
+			}
+			v.ID, v.Exact = append(v.ID, isThere), append(v.Exact, x)
 		case p.values == 0:
-			id = isMissing
+			v.ID, v.Exact = append(v.ID, isMissing), append(v.Exact, 1)
 		case ok:
-			id = int64(1 + p.of(t))
+			v.ID, v.Value = append(v.ID, int64(1+p.of(t))), append(v.Value, 1)
+		default:
+			v.ID, v.Value = append(v.ID, 0), append(v.Value, 1)
 		}
-		v.ID, v.Value = append(v.ID, id), append(v.Value, x)
 	}
 }
 

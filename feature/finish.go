@@ -2,9 +2,13 @@ package feature
 
 import "math"
 
-// finish makes the codes of a field ids, and raw numbers what is learned from. ids has the id, counted from the field's first, of each
-// code of a column with levels; nil: codes are ids.
-func (f *field) finish(c *Column, ids []int32, id []int64, value []float32) {
+// finish makes the codes of a field ids, and raw numbers what is learned from, as float32, and if exact also as they are. ids has the id,
+// counted from the field's first, of each code of a column with levels; nil: codes are ids.
+func (f *field) finish(c *Column, ids []int32, v *Values, exact bool) {
+	if f.isNumber() {
+		v.ones(len(v.ID))
+	}
+	id, value := v.ID, v.Value
 	switch {
 	case f.part != nil && f.part.values > 0, f.kind == Hash:
 		for k := range id {
@@ -12,17 +16,23 @@ func (f *field) finish(c *Column, ids []int32, id []int64, value []float32) {
 		}
 	case f.kind == Numeric:
 		inv, log := 1/c.Deviation, c.Log != nil && *c.Log
-		for k, x := range value {
+		differ := false
+		for k, x := range v.Exact {
 			switch {
-			case id[k] == isMissing && !c.Nothing:
-				value[k] = 0
 			case id[k] == isThere:
-				value[k] = c.scaled(x, log, inv)
+				x = c.scaled(x, log, inv)
+			case !c.Nothing:
+				x = 0
 			}
+			value[k], v.Exact[k] = nearest(x), x
+			differ = differ || float64(value[k]) != x
 			id[k] += f.base
 		}
+		if !exact || !differ {
+			v.Exact = v.Exact[:0]
+		}
 	case f.kind == Buckets:
-		for k, x := range value {
+		for k, x := range v.Exact {
 			there := id[k] == isThere
 			if id[k], value[k] = f.base, 1; there {
 				id[k] += 1 + int64(bucket(c.Bounds, x))
@@ -30,6 +40,7 @@ func (f *field) finish(c *Column, ids []int32, id []int64, value []float32) {
 				value[k] = 0
 			}
 		}
+		v.Exact = v.Exact[:0]
 	default:
 		for k := range id {
 			if ids != nil {
@@ -44,8 +55,7 @@ func (f *field) finish(c *Column, ids []int32, id []int64, value []float32) {
 }
 
 // scaled is what is learned from of a number.
-func (c *Column) scaled(x float32, log bool, inv float64) float32 {
-	v := float64(x)
+func (c *Column) scaled(v float64, log bool, inv float64) float64 {
 	if log {
 		v = logOf(v)
 	}
@@ -55,7 +65,7 @@ func (c *Column) scaled(x float32, log bool, inv float64) float32 {
 			v *= inv
 		}
 	}
-	return float32(min(math.MaxFloat32, max(-math.MaxFloat32, v)))
+	return v
 }
 
 // countLogs are the logarithms of small counts, which most numbers are of which logarithms are taken.
@@ -82,7 +92,7 @@ func logOf(v float64) float64 {
 }
 
 // bucket is the number of bounds up to x.
-func bucket(bounds []float32, x float32) int {
+func bucket(bounds []float64, x float64) int {
 	lo, hi := 0, len(bounds)
 	for lo < hi {
 		if mid := (lo + hi) / 2; bounds[mid] <= x {

@@ -29,10 +29,10 @@ type stat struct {
 	sum     float64
 	squares float64
 	lo, hi  float64
-	log     bool      // the sums are of logarithms
-	spread  float64   // deviation of the numbers, also where the sums are of logarithms
-	sample  []float32 // of numbers, each step-th one
-	step    int       // a power of two
+	log     bool    // the sums are of logarithms
+	spread  float64 // deviation of the numbers, also where the sums are of logarithms
+	sample  numbers // each step-th one
+	step    int     // a power of two
 }
 
 // sampleLimit is of how many numbers buckets are made at most.
@@ -117,13 +117,13 @@ func (s *stat) look(p *Plan, at int, parts []*Part, held func(i int) bool) {
 func (s *stat) add(st *stored, rows int, held func(i int) bool) {
 	switch {
 	case s.counts == nil:
-		for i, x := range st.value[:rows] {
+		for i, x := range st.value.all {
 			switch {
 			case held != nil && held(i):
 			case x != x:
 				s.missing++
 			default:
-				s.number(float64(x))
+				s.number(x)
 			}
 		}
 	case st.end == nil:
@@ -158,14 +158,12 @@ func (s *stat) number(x float64) {
 	if s.n == 0 {
 		s.zero, s.lo, s.hi = x, x, x
 	}
-	if len(s.sample) == sampleLimit { // every second one stays, and so it goes on
-		for i := range sampleLimit / 2 {
-			s.sample[i] = s.sample[2*i]
-		}
-		s.sample, s.step = s.sample[:sampleLimit/2], 2*s.step
+	if s.sample.len() == sampleLimit { // every second one stays, and so it goes on
+		s.sample.halve()
+		s.step = 2 * s.step
 	}
 	if s.step = max(1, s.step); s.n&(s.step-1) == 0 {
-		s.sample = append(s.sample, float32(x))
+		s.sample.add(x)
 	}
 	s.n++
 	s.lo, s.hi = min(s.lo, x), max(s.hi, x)
@@ -221,7 +219,7 @@ func (f *Fit) Transform() (t *Transform, ids [][]int32, err error) {
 			one := settle(f.plan.open[one.column], s.counts, c.Compare, c.Min, f.plan.missing)
 			ids[at] = c.choose(&one)
 		case one.kind == Buckets && one.part == nil:
-			c.Nothing, c.Bounds = s.missing > 0, bounds(s.sample, c.Buckets)
+			c.Nothing, c.Bounds = s.missing > 0, bounds(s.sample.sorted(), c.Buckets)
 		case one.kind == Numeric:
 			c.Nothing = s.missing > 0
 			if log := s.log || c.Log != nil && *c.Log; one.part == nil {
@@ -231,7 +229,10 @@ func (f *Fit) Transform() (t *Transform, ids [][]int32, err error) {
 				c.Scale = Standard
 			}
 			if c.Scale == Standard {
-				c.Mean, c.Deviation = s.moments()
+				if c.Mean, c.Deviation = s.moments(); math.IsInf(c.Mean, 0) || !(c.Deviation <= math.MaxFloat64) {
+					return nil, nil, fmt.Errorf("column %q: numbers from %v to %v are too large to be scaled: want their logarithm (--log %s), or "+
+						"leave the column out (--ignore %s)", c.Name, s.lo, s.hi, c.Name, c.Name)
+				}
 			}
 		}
 	}
@@ -327,10 +328,8 @@ func (c *Column) choose(d *settled) []int32 {
 	return all
 }
 
-// bounds cut the numbers into n parts as frequent as each other; equal ones stay together.
-func bounds(sample []float32, n int) (all []float32) {
-	sorted := slices.Clone(sample)
-	slices.Sort(sorted)
+// bounds cut numbers, which are sorted, into n parts as frequent as each other; equal ones stay together.
+func bounds(sorted []float64, n int) (all []float64) {
 	for i := 1; i < n; i++ {
 		if len(sorted) == 0 {
 			break

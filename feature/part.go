@@ -24,7 +24,7 @@ type Part struct {
 type stored struct {
 	code  []int32
 	wide  []int64
-	value []float32
+	value numbers
 	end   []int32 // where those of each row end; nil: each has one
 }
 
@@ -32,7 +32,7 @@ type stored struct {
 func (p *Part) Bytes() (n int) {
 	for i := range p.fields {
 		s := &p.fields[i]
-		n += len(wire.View(s.wide)) + len(wire.View(s.code)) + len(wire.View(s.value)) + len(wire.View(s.end))
+		n += len(wire.View(s.wide)) + len(wire.View(s.code)) + s.value.bytes() + len(wire.View(s.end))
 	}
 	return n
 }
@@ -42,11 +42,12 @@ func (p *Part) Bytes() (n int) {
 func (p *Part) Move(to []byte, done func()) {
 	for i := range p.fields { // the widest first, so that all begin at a multiple of their size
 		p.fields[i].wide, to = moved(p.fields[i].wide, to)
+		p.fields[i].value.double, to = moved(p.fields[i].value.double, to)
 	}
 	for i := range p.fields {
 		s := &p.fields[i]
 		s.code, to = moved(s.code, to)
-		s.value, to = moved(s.value, to)
+		s.value.single, to = moved(s.value.single, to)
 		s.end, to = moved(s.end, to)
 	}
 	p.done = done
@@ -84,7 +85,7 @@ func (e *Encoder) Keep(p *Part) {
 	for i := range e.Fields {
 		v, s, f := &e.Fields[i], &p.fields[i], &e.plan.fields[i]
 		if e.Faults == 0 && v.End == nil {
-			s.keep(f, v.ID, v.Value)
+			s.keep(f, v, 0, len(v.ID))
 			continue
 		}
 		from := 0
@@ -94,7 +95,7 @@ func (e *Encoder) Keep(p *Part) {
 				end = int(v.End[k])
 			}
 			if e.Bad[k] == nil {
-				s.keep(f, v.ID[from:end], v.Value[from:end])
+				s.keep(f, v, from, end)
 				if len(v.End) > 0 {
 					s.end = append(s.end, int32(len(s.code)))
 				}
@@ -105,17 +106,18 @@ func (e *Encoder) Keep(p *Part) {
 	p.Rows += e.rows - e.Faults
 }
 
-func (s *stored) keep(f *field, id []int64, value []float32) {
+// keep adds the values lo to hi of a field.
+func (s *stored) keep(f *field, v *Values, lo, hi int) {
+	id := v.ID[lo:hi]
 	switch {
 	case f.kind == Hash:
 		s.wide = append(s.wide, id...)
 	case f.isNumber():
-		n := len(s.value)
-		s.value = append(s.value, value...)
-		for k, x := range id {
-			if x == isMissing {
-				s.value[n+k] = float32(math.NaN())
+		for k, x := range v.Exact[lo:hi] {
+			if id[k] == isMissing {
+				x = math.NaN()
 			}
+			s.value.add(x)
 		}
 	default:
 		n := len(s.code)
@@ -131,7 +133,7 @@ func (p *Part) Reserve(share float64) {
 	more := int(float64(p.Rows) * (1/share - 1) * 17 / 16)
 	for i := range p.fields {
 		s := &p.fields[i]
-		if s.value = grown(s.value, more); s.end != nil {
+		if s.value.grow(more); s.end != nil {
 			continue // how many values there will be is not known
 		}
 		s.code, s.wide = grown(s.code, more), grown(s.wide, more)
@@ -154,7 +156,7 @@ func (f *field) isNumber() bool {
 // values are those of a field of the rows lo to hi as an encoder has them.
 func (p *Part) values(i int, f *field, lo, hi int, to *Values) {
 	s := &p.fields[i]
-	to.ID, to.Value, to.End = to.ID[:0], to.Value[:0], to.End[:0]
+	to.clear()
 	from, end := lo, hi
 	if s.end != nil {
 		if from = 0; lo > 0 {
@@ -173,10 +175,11 @@ func (p *Part) values(i int, f *field, lo, hi int, to *Values) {
 	case f.kind == Hash:
 		to.ID = append(to.ID, s.wide[from:end]...)
 	case f.isNumber():
-		to.ones(end - from)
-		for k, x := range s.value[from:end] {
-			if to.ID[k] = isMissing; x == x {
-				to.ID[k], to.Value[k] = isThere, x
+		to.exact(end - from)
+		s.value.copyTo(to.Exact, from)
+		for k, x := range to.Exact {
+			if to.ID[k] = isThere; x != x {
+				to.ID[k], to.Exact[k] = isMissing, 1
 			}
 		}
 		return

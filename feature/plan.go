@@ -26,12 +26,13 @@ type Plan struct {
 	open    []*dictionary // of a column with levels; nil in others
 	missing map[string]bool
 	none    [][]byte  // the texts of missing
-	absent  []float32 // the numbers among them
+	absent  []float64 // the numbers among them
 	clocks  []*clock  // of date columns
 	zones   []*zones  // of date columns whose zone the rows of an open plan say
 
 	positive string // label, in an open plan; "": not said
 	doubts   []string
+	float32  bool // numbers are rounded to it as they are read
 	surveyed bool // parts of it keep what a Survey needs to know
 }
 
@@ -164,7 +165,7 @@ func (p *Plan) miss(texts []string) {
 			p.missing[text] = true
 			p.none = append(p.none, []byte(text))
 		}
-		if x, n := number.ParseFloat32([]byte(text)); n == len(text) && n > 0 && x == x { // however a cell spells it
+		if x, n := number.ParseFloat64([]byte(text)); n == len(text) && n > 0 && x == x { // however a cell spells it
 			p.absent = append(p.absent, x)
 		}
 	}
@@ -290,7 +291,7 @@ func (p *Plan) isAbsent(text string) bool {
 	if len(p.absent) == 0 {
 		return false
 	}
-	x, n := number.ParseFloat32([]byte(text))
+	x, n := number.ParseFloat64([]byte(text))
 	return n == len(text) && n > 0 && slices.Contains(p.absent, x)
 }
 
@@ -313,10 +314,10 @@ func (p *Plan) Doubts() []string { return p.doubts }
 // isNumber reports whether a text is a number, also one that is not finite or beyond the largest: that is an error of its row, and makes a
 // column none of texts.
 func isNumber(text string) bool {
-	if _, n := number.ParseFloat32([]byte(text)); n > 0 {
+	if _, n := number.ParseFloat64([]byte(text)); n > 0 {
 		return n == len(text)
 	}
-	_, err := strconv.ParseFloat(text, 32)
+	_, err := strconv.ParseFloat(text, 64)
 	return errors.Is(err, strconv.ErrRange)
 }
 
@@ -329,7 +330,7 @@ func (t *Transform) Bind(header []string) (*Plan, error) {
 	if err := checkHeader(header); err != nil {
 		return nil, err
 	}
-	p := &Plan{columns: t.Columns, fields: t.fields, first: t.first, known: t.known, clocks: t.clocks}
+	p := &Plan{columns: t.Columns, fields: t.fields, first: t.first, known: t.known, float32: t.Float32, clocks: t.clocks}
 	p.miss(t.Missing)
 	return p, p.bind(header)
 }

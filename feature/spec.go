@@ -131,7 +131,7 @@ type Column struct {
 
 	Mean      float64   `json:"mean,omitempty"`
 	Deviation float64   `json:"deviation,omitempty"` // 0 where all are equal
-	Bounds    []float32 `json:"bounds,omitempty"`    // of buckets: each begins at one
+	Bounds    []float64 `json:"bounds,omitempty"`    // of buckets: each begins at one
 	Levels    Texts     `json:"levels,omitempty"`    // by id, from 1 on (of labels: by the label, from 0 on); "" is a missing one
 	Texts     bool      `json:"texts,omitempty"`     // label: levels are texts
 	Other     bool      `json:"other,omitempty"`     // id 0 was learned

@@ -18,11 +18,16 @@ const FileName = "columns.json"
 // version is that of the saved form.
 const version = 1
 
+// readAsFloat64 is what a saved form says whose numbers are read as float64.
+const readAsFloat64 = "float64"
+
 // Transform is what was found out about the columns of the training table: what turns raw rows into features. It is read-only, and any
 // number of goroutines may use it.
 type Transform struct {
 	Missing Texts    // that stand for nothing
 	Columns []Column // in the order of the training table
+	// Float32 says that numbers are rounded to float32 as they are read, as older models did in training.
+	Float32 bool
 
 	fields []field
 	first  []int
@@ -169,12 +174,13 @@ func (t *Transform) WithoutLabel() *Transform {
 	return &bare
 }
 
-// Values are the features of rows lo to hi of a part, by field; ids is that of Fit. They go to the memory that out has.
-func (t *Transform) Values(part *Part, lo, hi int, ids [][]int32, out []Values) {
+// Values are the features of rows lo to hi of a part, by field; ids is that of Fit, and exact that of an
+// Encoder. They go to the memory that out has.
+func (t *Transform) Values(part *Part, lo, hi int, ids [][]int32, exact bool, out []Values) {
 	for i := range t.fields {
 		f := &t.fields[i]
 		part.values(i, f, lo, hi, &out[i])
-		f.finish(&t.Columns[f.column], ids[i], out[i].ID, out[i].Value)
+		f.finish(&t.Columns[f.column], ids[i], &out[i], exact)
 	}
 }
 
@@ -196,10 +202,10 @@ func (t *Transform) Name(id int64) string {
 	case f.kind == Buckets:
 		lo, hi := "", ""
 		if local > 1 {
-			lo = strconv.FormatFloat(float64(c.Bounds[local-2]), 'g', -1, 32)
+			lo = t.bound(c.Bounds[local-2])
 		}
 		if int(local) <= len(c.Bounds) {
-			hi = strconv.FormatFloat(float64(c.Bounds[local-1]), 'g', -1, 32)
+			hi = t.bound(c.Bounds[local-1])
 		}
 		return fmt.Sprintf("%s in [%s,%s)", f.name, lo, hi)
 	case f.kind == Hash:
@@ -212,9 +218,18 @@ func (t *Transform) Name(id int64) string {
 	return f.name + "=" + c.Levels[local-1]
 }
 
+// bound is a bound of buckets in as few digits as say which number it is.
+func (t *Transform) bound(v float64) string {
+	if t.Float32 {
+		return strconv.FormatFloat(v, 'g', -1, 32)
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
 // saved is the form in which a transformation is kept.
 type saved struct {
 	Version int      `json:"version"`
+	Numbers string   `json:"numbers,omitempty"` // what they are read as; older ones, which do not say it, as float32
 	Missing Texts    `json:"missing"`
 	Columns []Column `json:"columns"`
 }
@@ -225,7 +240,11 @@ func (t *Transform) JSON() ([]byte, error) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", " ")
-	err := e.Encode(saved{version, t.Missing, t.Columns})
+	numbers := readAsFloat64
+	if t.Float32 {
+		numbers = ""
+	}
+	err := e.Encode(saved{version, numbers, t.Missing, t.Columns})
 	return b.Bytes(), err
 }
 
@@ -238,7 +257,21 @@ func Parse(src []byte) (*Transform, error) {
 	if s.Version != version {
 		return nil, wrong("version %d of a transformation, want %d", s.Version, version)
 	}
-	return New(s.Missing, s.Columns)
+	if s.Numbers != "" && s.Numbers != readAsFloat64 {
+		return nil, wrong("numbers are read as %q, want %s: the model needs a newer version", s.Numbers, readAsFloat64)
+	}
+	t := &Transform{Missing: s.Missing, Columns: s.Columns, Float32: s.Numbers == ""}
+	for i := range t.Columns {
+		for k, b := range t.Columns[i].Bounds {
+			if t.Float32 {
+				t.Columns[i].Bounds[k] = float64(float32(b))
+			}
+		}
+	}
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
 // fitted reports what a column cannot be that was fitted.

@@ -3,8 +3,9 @@ package format
 import (
 	"fmt"
 	"maps"
-	"path"
 	"slices"
+
+	"thole.example/blob"
 )
 
 // Limits of the files next to the matrices. Companions have those of what a training can make: columns.json lists every
@@ -16,7 +17,7 @@ const (
 
 // FileLimit is how many bytes a file of that name may have next to the matrices: what a reader reads and Create writes.
 func FileLimit(name string) int64 {
-	if slices.Contains(companions, name) || name == "__model__" || path.Ext(name) == ".pdmodel" { // the latter are Paddle's topologies
+	if slices.Contains(companions, name) || name == "__model__" || blob.Ext(name) == ".pdmodel" { // the latter are Paddle's topologies
 		return companionLimit
 	}
 	return otherLimit

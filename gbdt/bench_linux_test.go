@@ -43,7 +43,7 @@ func (r *denseRows) Read(lo, hi int, b *Block) {
 		for f := range r.width {
 			b.Feature = append(b.Feature, int32(f))
 		}
-		b.Value = append(b.Value, r.x[i*r.width:(i+1)*r.width]...)
+		b.Value = append(b.Value, doubles(r.x[i*r.width:(i+1)*r.width]...)...)
 		b.Ptr = append(b.Ptr, len(b.Feature))
 	}
 }
@@ -154,9 +154,9 @@ func benchPeers(b *testing.B, file string, cores int) {
 		b.ReportMetric(cpu()-bin, "train-cpu-s")
 		b.ReportMetric(bin-before, "bin-cpu-s")
 		b.ReportMetric(resident("VmHWM")-memory, "MB-over-data")
-		fast, scores := tree.Compile(e), make([]float64, test.n)
+		fast, scores, rows := tree.Compile(e), make([]float64, test.n), doubles(test.x...)
 		before = cpu()
-		fast.Batch(test.x, test.width, scores)
+		fast.Batch(rows, test.width, scores)
 		b.ReportMetric(float64(test.n)/(cpu()-before), "scored/cpu-s")
 		b.ReportMetric(rankSum(scores, ty), "auc")
 	}

@@ -26,7 +26,7 @@ type Rows interface {
 type Block struct {
 	Ptr     []int
 	Feature []int32
-	Value   []float32
+	Value   []float64
 }
 
 // Reset empties the block, and keeps its memory.
@@ -77,7 +77,8 @@ type Binned struct {
 type column struct {
 	feature     int
 	categorical bool
-	uppers      []float32 // of numbers: the largest of each bin but the last
+	uppers      []float64 // of numbers: the largest of each bin but the last; all float32 where all values are
+	double      bool      // some values are no float32
 	levels      []int32   // of a categorical feature: the level of each bin
 	places      []int32   // by level: its bin + 1, 0 if it has none
 	crowded     bool      // it has more levels than LevelLimit
@@ -158,7 +159,7 @@ func Survey(ctx context.Context, rows, held Rows, bins int, cores int) (*Layout,
 		c := &b.columns[i]
 		b.index.Add(c.feature)
 		f := b.Features.At(c.feature)
-		f.Least, f.Most = float64(s.least[s.of(c)]), float64(s.most[s.of(c)])
+		f.Least, f.Most = s.least[s.of(c)], s.most[s.of(c)]
 		varying[c.feature] = f
 	}
 	b.index.Number()

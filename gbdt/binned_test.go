@@ -62,7 +62,7 @@ func TestCodes(t *testing.T) {
 				t.Fatalf("feature %d: %d bins of %d levels", f, c.bins, len(seen))
 			}
 			for i, row := range all.rows {
-				if got, want := binIn(b, i, c), slowBin(c, row[f]); got != want {
+				if got, want := binIn(b, i, c), slowBin(c, float64(row[f])); got != want {
 					t.Fatalf("row %d, feature %d, value %v: bin %d, want %d of %v %v", i, f, row[f], got, want, c.uppers, c.levels)
 				}
 			}
@@ -71,7 +71,7 @@ func TestCodes(t *testing.T) {
 }
 
 // slowBin looks at all bounds.
-func slowBin(c *column, v float32) int {
+func slowBin(c *column, v float64) int {
 	if c.categorical {
 		if at := slices.Index(c.levels, int32(v)); v >= 0 && at >= 0 {
 			return at
@@ -96,12 +96,12 @@ func TestCrowd(t *testing.T) {
 		{240, 3000, 500, 240}} {
 		var runs []run
 		for v := range 2 * c.full {
-			runs = append(runs, run{float32(v), int32(100 - 99*(v&1))})
+			runs = append(runs, run{float64(v), int32(100 - 99*(v&1))})
 		}
 		for v := range c.after {
-			runs = append(runs, run{float32(1000 + v), 1})
+			runs = append(runs, run{float64(1000 + v), 1})
 		}
-		uppers := cut(runs, 255)
+		uppers := cut(runs, 255, true)
 		counts := make([]int, len(uppers)+1)
 		for _, r := range runs {
 			counts[binOf(uppers, r.value)] += int(r.rows)

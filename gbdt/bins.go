@@ -5,11 +5,12 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 )
 
 // A run is a value and in how many rows it occurs.
 type run struct {
-	value float32
+	value float64
 	rows  int32
 }
 
@@ -24,12 +25,12 @@ const (
 // few enough. Else a value that fills a bin by itself gets one, and the others are cut at their quantiles; where bins have few rows, which
 // single values overfill, each is as full as those to come can be. It returns the largest
 // value that belongs to each bin but the last one: half-way to the next value that occurred, so that rows between the two go to the
-// nearer one.
-func cut(runs []run, bins int) (uppers []float32) {
+// nearer one. Where all values are single, float32, so are those.
+func cut(runs []run, bins int, single bool) (uppers []float64) {
 	if len(runs) < 2 {
 		return nil
 	}
-	halfwayTo := func(i int) { uppers = append(uppers, halfway(runs[i].value, runs[i+1].value)) }
+	halfwayTo := func(i int) { uppers = append(uppers, halfway(runs[i].value, runs[i+1].value, single)) }
 	if len(runs) <= bins {
 		for i := range len(runs) - 1 {
 			halfwayTo(i)
@@ -68,7 +69,7 @@ func cut(runs []run, bins int) (uppers []float32) {
 				last++
 				upto += int(runs[last].rows)
 			}
-			upper := roundest(first, runs[last+1].value)
+			upper := roundest(first, runs[last+1].value, single)
 			for i < last && runs[i+1].value <= upper {
 				i++
 				seen += int(runs[i].rows)
@@ -88,22 +89,36 @@ func cut(runs []run, bins int) (uppers []float32) {
 }
 
 // roundest is the number from a on and below b that has the fewest digits, and of those one nearest to the middle.
-func roundest(a, b float32) float32 {
+func roundest(a, b float64, single bool) float64 {
 	if a <= 0 && b > 0 {
 		return 0
 	}
-	mid := float64(a)/2 + float64(b)/2
-	for e := int(math.Floor(math.Log10(max(math.Abs(float64(a)), math.Abs(float64(b)))))); e > -46; e-- {
+	if !single {
+		return fewestDigits(a, b)
+	}
+	mid := a/2 + b/2
+	for e := int(math.Floor(math.Log10(max(math.Abs(a), math.Abs(b))))); e > -46; e-- {
 		tens := math.Pow10(max(e, -e))
 		at := math.Round(mid*tens) / tens
 		if e > 0 {
 			at = math.Round(mid/tens) * tens
 		}
-		if v := float32(at); v >= a && v < b {
+		if v := float64(float32(at)); v >= a && v < b {
 			return v
 		}
 	}
-	return halfway(a, b)
+	return halfway(a, b, single)
+}
+
+// fewestDigits is the middle of a and b in as few digits as leave it from a on and below b.
+func fewestDigits(a, b float64) float64 {
+	mid := halfway(a, b, false)
+	for digits := range 17 {
+		if v, err := strconv.ParseFloat(strconv.FormatFloat(mid, 'e', digits, 64), 64); err == nil && v >= a && v < b {
+			return v
+		}
+	}
+	return mid
 }
 
 // crowded finds the values that fill a bin by themselves, in ascending order, and how many rows and bins are left to the others.
@@ -125,41 +140,59 @@ func crowded(runs []run, bins int) (full []int, rows, open int) {
 	return slices.Sorted(maps.Keys(is)), rows, open
 }
 
-// halfway is the float32 half-way between a and b, a < b: at least a and below b.
-func halfway(a, b float32) float32 {
-	mid := float32(float64(a)/2 + float64(b)/2)
+// halfway is the number half-way between a and b, a < b: at least a and below b. It is a float32 where they are single.
+func halfway(a, b float64, single bool) float64 {
+	mid := a/2 + b/2
+	if single {
+		mid = float64(float32(mid))
+	}
 	if mid >= b {
 		return a
 	}
 	return max(mid, a)
 }
 
-// sorter sorts values in room that it keeps.
-type sorter struct {
-	other []uint32
-	runs  []run
-}
+// An order is a number that rises with the value, which is not NaN: of 32 bits of a float32, else of 64.
+type order interface{ uint32 | uint64 }
 
-// order is a number that rises with the value, which is not NaN.
-func order(v float32) uint32 {
-	k := math.Float32bits(v)
+func order32(v float64) uint32 {
+	k := math.Float32bits(float32(v))
 	return k ^ (uint32(int32(k)>>31) | 1<<31)
 }
 
-// ordered is the value of an order.
-func ordered(k uint32) float32 { return math.Float32frombits(k ^ (uint32(int32(^k)>>31) | 1<<31)) }
+func ordered32(k uint32) float64 {
+	return float64(math.Float32frombits(k ^ (uint32(int32(^k)>>31) | 1<<31)))
+}
 
-// runsOf sorts the orders of values, and counts the values; zeros are rows with the value 0 that are not among them. The runs are the
-// sorter's until its next ones.
-func (s *sorter) runsOf(orders []uint32, zeros int) []run {
-	orders = s.sort(orders)
+// sorter sorts orders in room that it keeps.
+type sorter struct {
+	other   []uint32
+	other64 []uint64
+	runs    []run
+}
+
+// single is runsOf orders of float32.
+func (s *sorter) single(orders []uint32, zeros int) []run {
+	s.runs = runsOf(s.runs, sortOrders(orders, &s.other), ordered32, zeros)
+	return s.runs
+}
+
+// double is runsOf orders of float64 (keyOf).
+func (s *sorter) double(orders []uint64, zeros int) []run {
+	s.runs = runsOf(s.runs, sortOrders(orders, &s.other64), valueOf, zeros)
+	return s.runs
+}
+
+// runsOf counts the values that have the orders, which are sorted, and zeros rows with the value 0 that are not among them, in the memory
+// of other runs.
+func runsOf[K order](runs []run, orders []K, ordered func(K) float64, zeros int) []run {
 	n := 2 // another one for zeros, and the first
 	for i := 1; i < len(orders); i++ {
 		if orders[i] != orders[i-1] {
 			n++
 		}
 	}
-	runs := slices.Grow(s.runs[:0], n)
+	runs = slices.Grow(runs[:0], n)
 	for i := 0; i < len(orders); {
 		j := i + 1
 		for j < len(orders) && orders[j] == orders[i] {
@@ -177,43 +210,47 @@ func (s *sorter) runsOf(orders []uint32, zeros int) []run {
 		i = j
 	}
 	if zeros > 0 {
-		at, found := slices.BinarySearchFunc(runs, 0, func(r run, v float32) int { return cmp.Compare(r.value, v) })
+		at, found := slices.BinarySearchFunc(runs, 0, func(r run, v float64) int { return cmp.Compare(r.value, v) })
 		if !found {
 			runs = slices.Insert(runs, at, run{})
 		}
 		runs[at].rows += int32(zeros)
 	}
-	s.runs = runs
 	return runs
 }
 
-// sort sorts numbers by three passes over 11 bits. The result is where they were, or in other.
-func (s *sorter) sort(a []uint32) []uint32 {
+// sortOrders sorts numbers by passes over 11 bits, but for those that are the same in all. The result is where they were, or in other.
+func sortOrders[K order](a []K, other *[]K) []K {
 	if len(a) < 1<<10 {
 		slices.Sort(a)
 		return a
 	}
-	const bits, size = 11, 1 << 11
-	var count [3][size]int32
-	if cap(s.other) < len(a) {
-		s.other = make([]uint32, len(a))
+	const digit, size = 11, 1 << 11
+	if cap(*other) < len(a) {
+		*other = make([]K, len(a))
 	}
-	b := s.other[:len(a)]
+	b := (*other)[:len(a)]
+	var differ K
 	for _, k := range a {
-		count[0][k&(size-1)]++
-		count[1][k>>bits&(size-1)]++
-		count[2][k>>(2*bits)]++
+		differ |= k ^ a[0]
 	}
-	for pass := range count {
-		c, shift, at := &count[pass], bits*pass, int32(0)
-		for i, n := range c {
-			c[i] = at
+	for shift := 0; differ>>shift != 0; shift += digit {
+		if differ>>shift&(size-1) == 0 {
+			continue
+		}
+		var count [size]int32
+		for _, k := range a {
+			count[k>>shift&(size-1)]++
+		}
+		at := int32(0)
+		for i, n := range count {
+			count[i] = at
 			at += n
 		}
 		for _, k := range a {
-			digit := k >> shift & (size - 1)
-			b[c[digit]] = k
-			c[digit]++
+			d := k >> shift & (size - 1)
+			b[count[d]] = k
+			count[d]++
 		}
 		a, b = b, a
 	}
@@ -221,7 +258,7 @@ func (s *sorter) sort(a []uint32) []uint32 {
 }
 
 // binOf is the bin of a number: how many uppers are below it.
-func binOf(uppers []float32, v float32) int {
+func binOf(uppers []float64, v float64) int {
 	lo, n := 0, len(uppers)
 	for n > 0 {
 		half := n >> 1

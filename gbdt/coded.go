@@ -66,7 +66,7 @@ func (b *Binned) codedNode(of *tree.Tree, node int, table *[256]uint8) codedNode
 	at, _ := b.columnOf(int(of.Feature[node]))
 	s, c := split{column: at, missing: of.Kind[node]&tree.DefaultLeft != 0}, &b.columns[at]
 	if !c.categorical {
-		s.bin = min(c.binOf(float32(of.Threshold[node])), c.bins-1)
+		s.bin = min(c.binOf(of.Threshold[node]), c.bins-1)
 	}
 	for bin, level := range c.levels {
 		if tree.Has(of.Set(node), int(level)) {

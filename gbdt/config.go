@@ -15,6 +15,8 @@ type Config struct {
 	Leaves int     // of a tree at most; 0: as many as Depth allows
 	Growth Growth
 	Bins   int // of a feature, 2 to 255
+	// Numbers is how values are read by the model, unless trees go before; rows of Float32 have no others.
+	Numbers tree.Numbers `json:",omitempty"`
 	Seed   uint64
 
 	L1, L2    float64 // penalties of the values of leaves

@@ -99,7 +99,7 @@ func TestDropScores(t *testing.T) {
 		check := func(e *tree.Ensemble) {
 			row := make([]float64, e.Classes)
 			for i, values := range g.rows {
-				e.Score(values, row)
+				e.Score(doubles(values...), row)
 				for k, want := range row {
 					all := slices.Concat(last.Scores[k], last.Held[k])
 					if !(math.Abs(all[i]-want) <= 1e-9*max(1, math.Abs(want))) {

@@ -45,7 +45,7 @@ func (v *View) Pairs(b *data.Batch, into *Block) {
 	for i := range b.Len() {
 		first, last, ascending := len(into.Feature), -1, true
 		for k := x.Ptr[i]; k < x.Ptr[i+1]; k++ {
-			f, value := -1, x.Val[k]
+			f, value := -1, data.At(x.Val, b.Exact, k)
 			switch col := x.Idx[k]; {
 			case v.fields != nil && b.Field != nil:
 				f, value = v.feature(int(b.Field[k]), col, value)
@@ -70,7 +70,7 @@ func (v *View) Pairs(b *data.Batch, into *Block) {
 func (b *Block) order(first int) {
 	type pair struct {
 		feature int32
-		value   float32
+		value   float64
 	}
 	row := make([]pair, 0, len(b.Feature)-first)
 	for k := len(b.Feature) - 1; k >= first; k-- {

@@ -15,9 +15,10 @@ func abalone(t *testing.T) (*grid, []float32) {
 	rows := make([][]float32, e.Len())
 	for i := range rows {
 		rows[i] = make([]float32, 8)
-		e.View.Fill(e.Set.Slice(i, i+1), 0, 1, rows[i])
-		for f, v := range rows[i] {
-			rows[i][f] = float32(math.RoundToEven(float64(v)*50) / 50)
+		row := make([]float64, 8)
+		e.View.Fill(e.Set.Slice(i, i+1), 0, 1, row)
+		for f, v := range row {
+			rows[i][f] = float32(math.RoundToEven(v*50) / 50)
 		}
 	}
 	return gridOf(rows...), e.Set.Label

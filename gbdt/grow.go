@@ -3,7 +3,6 @@ package gbdt
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 
 	"thole.example/kernel"
@@ -36,6 +35,7 @@ type grower struct {
 	others  []uint32    // that it does not learn from: not drawn, or held out
 	spare   []uint32    // as long as both
 	columns []int       // that the tree may ask for, ascending
+	most    float64     // threshold that all numbers are up to
 	free    []histogram // that no leaf has, to be used again
 	holding int         // leaves with histograms
 	own     []histogram // of each goroutine
@@ -190,9 +190,9 @@ func (g *grower) split(at int) (right int) {
 		if s.missing {
 			kind |= tree.DefaultLeft
 		}
-		upper := float64(math.MaxFloat32)
+		upper := g.most
 		if s.bin < len(c.uppers) {
-			upper = float64(c.uppers[s.bin])
+			upper = c.uppers[s.bin]
 		}
 		t.Kind, t.Threshold = append(t.Kind, kind), append(t.Threshold, upper)
 	}

@@ -2,6 +2,7 @@ package gbdt
 
 import (
 	"context"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -41,10 +42,10 @@ func TestPairs(t *testing.T) {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		v := rapid.SampledFrom([]*View{table, NewColumns(9, 0), NewColumns(9, nan())}).Draw(t, "view")
+		v := rapid.SampledFrom([]*View{table, NewColumns(9, 0), NewColumns(9, math.NaN())}).Draw(t, "view")
 		b := drawBatch(t, 48, v == table && rapid.Bool().Draw(t, "fields"))
 		n, w := b.Len(), v.Width()
-		want, got := make([]float32, n*w), make([]float32, n*w)
+		want, got := make([]float64, n*w), make([]float64, n*w)
 		v.Fill(b, 0, n, want)
 		var block Block
 		block.Reset()
@@ -55,7 +56,7 @@ func TestPairs(t *testing.T) {
 		for i := range n {
 			for f := range w {
 				if v.Missing(f) {
-					got[i*w+f] = nan()
+					got[i*w+f] = math.NaN()
 				}
 			}
 			for k := block.Ptr[i]; k < block.Ptr[i+1]; k++ {

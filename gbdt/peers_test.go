@@ -33,7 +33,7 @@ func load(t testing.TB, path string, dim int, opt data.Options) *Examples {
 
 func scores(e *tree.Ensemble, rows *Examples) []float64 {
 	out := make([]float64, rows.Len())
-	row, one := make([]float32, rows.View.Width()), make([]float64, 1)
+	row, one := make([]float64, rows.View.Width()), make([]float64, 1)
 	for i := range out {
 		rows.View.Fill(rows.Set.Slice(i, i+1), 0, 1, row)
 		e.Score(row, one)

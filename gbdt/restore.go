@@ -142,7 +142,7 @@ func (b *Binned) checkNode(of *tree.Tree, node int) error {
 		return nil
 	}
 	c, v := &b.columns[at], of.Threshold[node]
-	if bin := c.binOf(float32(v)); v != math.MaxFloat32 && (bin >= len(c.uppers) || float64(c.uppers[bin]) != v) {
+	if bin := c.binOf(v); v != math.MaxFloat32 && v != math.MaxFloat64 && (bin >= len(c.uppers) || c.uppers[bin] != v) {
 		return fmt.Errorf("node %d asks whether feature %d is at most %v, where no bin of these rows ends", node, f, v)
 	}
 	return nil

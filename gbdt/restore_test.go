@@ -176,7 +176,7 @@ func TestGrownRefused(t *testing.T) {
 		{"2 iterations, and there are to be 1", func(_ *Grown, _ *tree.Tree, c *Config) { c.Trees = 1 }},
 		{"tree 0: of class 2, want 0", func(_ *Grown, first *tree.Tree, _ *Config) { first.Class = 2 }},
 		{"where no bin of these rows ends", func(_ *Grown, first *tree.Tree, _ *Config) { first.Threshold[node] += 1e-3 }},
-		{"where no bin of these rows ends", func(_ *Grown, first *tree.Tree, _ *Config) { first.Threshold[node] = math.MaxFloat64 }},
+		{"where no bin of these rows ends", func(_ *Grown, first *tree.Tree, _ *Config) { first.Threshold[node] = math.MaxFloat32 / 2 }},
 		{"by levels: true", func(_ *Grown, first *tree.Tree, _ *Config) {
 			first.Kind[node] |= tree.Categorical
 			first.Threshold[node], first.Bounds, first.Words = 0, []int32{0, 1}, []uint32{1}

@@ -189,6 +189,7 @@ type configText struct {
 type columnText struct {
 	Feature int
 	Uppers  []float32 `json:",omitempty"`
+	Doubles []float64 `json:",omitempty"` // in place of Uppers, if not all are float32
 	Levels  []int32   `json:",omitempty"`
 	Missing bool      `json:",omitempty"`
 	Usual   int
@@ -208,7 +209,15 @@ func (s *Setup) JSON() ([]byte, error) {
 func (l *Layout) text() (all []columnText) {
 	for i := range l.columns {
 		c := &l.columns[i]
-		all = append(all, columnText{c.feature, c.uppers, c.levels, c.missing && !c.categorical, c.usual, c.group})
+		t := columnText{c.feature, nil, nil, c.levels, c.missing && !c.categorical, c.usual, c.group}
+		if c.double {
+			t.Doubles = c.uppers
+		} else {
+			for _, upper := range c.uppers {
+				t.Uppers = append(t.Uppers, float32(upper))
+			}
+		}
+		all = append(all, t)
 	}
 	return all
 }
@@ -299,18 +308,24 @@ func layoutOf(rows, features int, columns []columnText) (*Layout, error) {
 
 // column is the column, but for its group.
 func (t *columnText) column() (column, error) {
-	c := column{feature: t.Feature, categorical: len(t.Levels) > 0, uppers: t.Uppers, levels: t.Levels, usual: t.Usual}
+	c := column{feature: t.Feature, categorical: len(t.Levels) > 0, uppers: t.Doubles, levels: t.Levels, usual: t.Usual}
+	c.double = len(t.Doubles) > 0
+	for _, upper := range t.Uppers {
+		c.uppers = append(c.uppers, float64(upper))
+	}
 	c.missing = t.Missing || c.categorical
-	switch c.bins = len(t.Uppers) + 1; {
+	switch c.bins = len(c.uppers) + 1; {
+	case c.double && len(t.Uppers) > 0:
+		return c, fmt.Errorf("bounds of 32 and of 64 bits, want one of them")
 	case !c.categorical && c.bins > wideCodes-1:
 		return c, fmt.Errorf("%d bins, want at most %d", c.bins, wideCodes-1)
 	case !c.categorical:
-		for i, upper := range t.Uppers[min(1, len(t.Uppers)):] {
-			if upper <= t.Uppers[i] {
-				return c, fmt.Errorf("bin %d ends at %v, want more than %v", i+1, upper, t.Uppers[i])
+		for i, upper := range c.uppers[min(1, len(c.uppers)):] {
+			if upper <= c.uppers[i] {
+				return c, fmt.Errorf("bin %d ends at %v, want more than %v", i+1, upper, c.uppers[i])
 			}
 		}
-	case len(t.Uppers) > 0:
+	case len(c.uppers) > 0:
 		return c, fmt.Errorf("levels and bounds of numbers, want one of them")
 	case len(t.Levels) > LevelLimit:
 		return c, fmt.Errorf("%d levels, want at most %d", len(t.Levels), LevelLimit)

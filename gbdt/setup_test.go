@@ -94,7 +94,7 @@ func TestSetupRefuses(t *testing.T) {
 		{`"Group":0`, `"Group":99`, "group 99"},
 		{`"Group":0`, `"Group":-1`, "group -1"},
 		{`"Usual":`, `"Usual":70000`, "the usual one"},
-		{`"Uppers":[`, `"Uppers":[9e9,`, "want more than 9e+09"},
+		{`"Uppers":[`, `"Uppers":[9e9,`, "want more than 8.999999488e+09"},
 		{`"Levels":[`, `"Levels":[-1,`, "level -1"},
 		{`"Levels":[`, `"Uppers":[1],"Levels":[`, "levels and bounds"},
 		{`"Feature":0`, `"Feature":7`, "feature 7"},

@@ -80,7 +80,7 @@ func (sixRows) Features() tree.Features {
 func (sixRows) Read(lo, hi int, into *Block) {
 	for i := lo; i < hi; i++ {
 		into.Feature = append(into.Feature, 0, 1)
-		into.Value = append(into.Value, float32(i), float32(i%3))
+		into.Value = append(into.Value, float64(i), float64(i%3))
 		into.Ptr = append(into.Ptr, len(into.Feature))
 	}
 }
@@ -118,7 +118,7 @@ func TestSplitBeside(t *testing.T) {
 	h := make(histogram, s.layout.cells)
 	for i := range 6 {
 		g := int64(2*i - 5)
-		for at, bin := range []int{i, s.layout.columns[1].binOf(float32(i % 3))} {
+		for at, bin := range []int{i, s.layout.columns[1].binOf(float64(i % 3))} {
 			h[s.layout.groups[s.layout.columns[at].group].cell+bin].Add(sum{G: g, H: 1})
 		}
 	}
@@ -150,7 +150,7 @@ func TestSplitBeside(t *testing.T) {
 	}
 	left := make(histogram, len(h)) // the rows 0 to 2
 	for i := range 3 {
-		for at, bin := range []int{i, s.layout.columns[1].binOf(float32(i % 3))} {
+		for at, bin := range []int{i, s.layout.columns[1].binOf(float64(i % 3))} {
 			left[s.layout.groups[s.layout.columns[at].group].cell+bin].Add(sum{G: int64(2*i - 5), H: 1})
 		}
 	}

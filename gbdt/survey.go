@@ -20,7 +20,8 @@ type surveyed struct {
 	rows        int
 	mentioned   []int // rows that say a number other than 0, or a level
 	missing     []int // rows that lack it
-	least, most []float32
+	least, most []float64
+	double      []bool // some of its numbers are no float32
 	lacks       []bool // rows that do not mention it lack it
 	heldMissing []bool // it is missing in rows that are held out
 }
@@ -89,9 +90,10 @@ func (s *surveyed) count(ctx context.Context, rows Rows, cores int) error {
 
 // fresh is a survey of the same features that has seen nothing.
 func (s *surveyed) fresh() *surveyed {
-	n, none := s.occurring.Count(), float32(math.Inf(1))
+	n, none := s.occurring.Count(), math.Inf(1)
 	return &surveyed{features: s.features, occurring: s.occurring, ids: s.ids, categorical: s.categorical, mentioned: make([]int, n),
-		missing: make([]int, n), least: slices.Repeat([]float32{none}, n), most: slices.Repeat([]float32{-none}, n)}
+		missing: make([]int, n), least: slices.Repeat([]float64{none}, n), most: slices.Repeat([]float64{-none}, n),
+		double: make([]bool, n)}
 }
 
 // join adds what was found in other rows.
@@ -100,6 +102,7 @@ func (s *surveyed) join(p *surveyed) {
 		s.mentioned[f] += p.mentioned[f]
 		s.missing[f] += p.missing[f]
 		s.least[f], s.most[f] = min(s.least[f], p.least[f]), max(s.most[f], p.most[f])
+		s.double[f] = s.double[f] || p.double[f]
 	}
 }
 
@@ -166,27 +169,29 @@ func (s *surveyed) add(b *Block, lo int) error {
 		if f < 0 {
 			continue // held-out rows alone have it
 		}
-		v := b.Value[i]
+		v := finite(b.Value[i])
 		switch c := s.categorical[f]; {
 		case v != v:
 			s.missing[f]++
-		case math.IsInf(float64(v), 0):
-			return fmt.Errorf("%w: row %d has the value %v of feature %s", ErrRows, rowOf(b, i, lo), v, s.features.At(int(id)).Name)
 		case c && v < 0:
 			s.missing[f]++
-		case c && (v != float32(math.Trunc(float64(v))) || v >= tree.LevelLimit):
-			return fmt.Errorf("%w: row %d has the level %v of feature %s, want a whole number below %d", ErrRows, rowOf(b, i, lo), v,
+		case c && (v != math.Trunc(v) || v >= tree.LevelLimit):
+			return fmt.Errorf("%w: row %d has the level %v of feature %s, want a whole number below %d", ErrRows, rowOf(b, i, lo), b.Value[i],
 				s.features.At(int(id)).Name, tree.LevelLimit)
 		case v == 0 && !c: // as those that do not mention it, or almost
 			s.least[f], s.most[f] = min(s.least[f], 0), max(s.most[f], 0)
 			s.mentioned[f]++
 		default:
 			s.least[f], s.most[f] = min(s.least[f], v), max(s.most[f], v)
+			s.double[f] = s.double[f] || float64(float32(v)) != v
 			s.mentioned[f]++
 		}
 	}
 	return nil
 }
+
+// finite is a number, the largest one in the place of an infinite one.
+func finite(v float64) float64 { return max(-math.MaxFloat64, min(math.MaxFloat64, v)) }
 
 // rowOf is the row that value i of the block belongs to: the last one that does not begin after it.
 func rowOf(b *Block, i, lo int) int {
@@ -206,12 +211,13 @@ func (s *surveyed) missingIn(ctx context.Context, rows Rows, cores int) error {
 	return nil
 }
 
-// gatherMost is how many values are sorted at a time, at least those of one feature. They take 4 bytes each.
+// gatherMost is how many values are sorted at a time, at least those of one feature. They take 4 bytes each; one of 8 counts twice.
 const gatherMost = 1 << 23
 
 // gathering is room for the values of some features, and for sorting them.
 type gathering struct {
 	room    []uint32
+	room64  []uint64
 	sorters []sorter // of each goroutine
 }
 
@@ -229,12 +235,16 @@ func (s *surveyed) columns(ctx context.Context, rows Rows, bins, cores int) ([]c
 		if s.least[f] == s.most[f] && s.missing[f] == 0 || s.missing[f] == s.rows {
 			continue // nothing to split
 		}
-		if values+s.mentioned[f] > gatherMost && values > 0 {
+		n := s.mentioned[f]
+		if s.double[f] {
+			n *= 2
+		}
+		if values+n > gatherMost && values > 0 {
 			if err := gathered(); err != nil {
 				return nil, err
 			}
 		}
-		some, values = append(some, f), values+s.mentioned[f]
+		some, values = append(some, f), values+n
 	}
 	err := gathered()
 	g = gathering{}
@@ -244,21 +254,8 @@ func (s *surveyed) columns(ctx context.Context, rows Rows, bins, cores int) ([]c
 
 // gather finds the bins of some features by all their values.
 func (s *surveyed) gather(ctx context.Context, rows Rows, some []int, bins int, g *gathering) ([]column, error) {
-	place := make([]int32, len(s.mentioned)) // 1 + where the feature is in some
-	values := make([][]uint32, len(some))    // orders of them
-	all := 0
-	for i, f := range some {
-		place[f] = int32(i) + 1
-		all += s.mentioned[f]
-	}
-	if cap(g.room) < all {
-		g.room = make([]uint32, all)
-	}
-	room := g.room[:all]
-	for i, f := range some {
-		n := s.mentioned[f]
-		values[i], room = room[:0:n], room[n:]
-	}
+	place := make([]int32, len(s.mentioned))   // 1 + where the feature is in some
+	values, doubles := g.begin(s, some, place) // orders of them
 	var b Block
 	for lo := 0; lo < s.rows && len(some) > 0; lo += blockRows {
 		if err := ctx.Err(); err != nil {
@@ -267,12 +264,16 @@ func (s *surveyed) gather(ctx context.Context, rows Rows, some []int, bins int, 
 		b.Reset()
 		rows.Read(lo, min(lo+blockRows, s.rows), &b)
 		for i, id := range b.Feature {
-			f, v := s.occurring.Of(int(id)), b.Value[i]
+			f, v := s.occurring.Of(int(id)), finite(b.Value[i])
 			if f < 0 {
 				continue
 			}
-			if at := place[f]; at != 0 && v == v && (v >= 0 || !s.categorical[f]) {
-				values[at-1] = append(values[at-1], order(v))
+			switch at := place[f]; {
+			case at == 0 || v != v || v < 0 && s.categorical[f]:
+			case s.double[f]:
+				doubles[at-1] = append(doubles[at-1], keyOf(v))
+			default:
+				values[at-1] = append(values[at-1], order32(v))
 			}
 		}
 	}
@@ -285,11 +286,16 @@ func (s *surveyed) gather(ctx context.Context, rows Rows, some []int, bins int, 
 		if !s.lacks[f] {
 			silent = s.rows - s.mentioned[f] - s.missing[f]
 		}
-		runs := g.sorters[worker].runsOf(values[i], silent)
+		var runs []run
+		if c.double = s.double[f]; c.double {
+			runs = g.sorters[worker].double(doubles[i], silent)
+		} else {
+			runs = g.sorters[worker].single(values[i], silent)
+		}
 		if c.categorical {
 			c.level(runs)
 		} else {
-			c.uppers = cut(runs, bins)
+			c.uppers = cut(runs, bins, !c.double)
 			c.bins = len(c.uppers) + 1
 		}
 		if c.usual = c.bins; !s.lacks[f] {
@@ -299,6 +305,34 @@ func (s *surveyed) gather(ctx context.Context, rows Rows, some []int, bins int, 
 		return nil
 	})
 	return columns, err
+}
+
+// begin makes room for the orders of the values of some features, of 32 or of 64 bits, and finds their places.
+func (g *gathering) begin(s *surveyed, some []int, place []int32) (values [][]uint32, doubles [][]uint64) {
+	values, doubles = make([][]uint32, len(some)), make([][]uint64, len(some))
+	all, all64 := 0, 0
+	for i, f := range some {
+		if place[f] = int32(i) + 1; s.double[f] {
+			all64 += s.mentioned[f]
+		} else {
+			all += s.mentioned[f]
+		}
+	}
+	if cap(g.room) < all {
+		g.room = make([]uint32, all)
+	}
+	if cap(g.room64) < all64 {
+		g.room64 = make([]uint64, all64)
+	}
+	room, room64 := g.room[:all], g.room64[:all64]
+	for i, f := range some {
+		if n := s.mentioned[f]; s.double[f] {
+			doubles[i], room64 = room64[:0:n], room64[n:]
+		} else {
+			values[i], room = room[:0:n], room[n:]
+		}
+	}
+	return values, doubles
 }
 
 // level gives the levels bins, the most frequent first. Those that have none, in rows to come, are as missing ones.
@@ -319,7 +353,7 @@ func (c *column) level(runs []run) {
 }
 
 // binOf is the bin of a value; levels that have none are as missing ones.
-func (c *column) binOf(v float32) int {
+func (c *column) binOf(v float64) int {
 	switch {
 	case !c.categorical && v == v:
 		return binOf(c.uppers, v)

@@ -37,11 +37,20 @@ func (g *grid) Read(lo, hi int, into *Block) {
 		for f, v := range row {
 			usual := v == 0 && !g.lacks[f] || v != v && g.lacks[f]
 			if !usual || g.aloud[f] {
-				into.Feature, into.Value = append(into.Feature, int32(f)), append(into.Value, v)
+				into.Feature, into.Value = append(into.Feature, int32(f)), append(into.Value, float64(v))
 			}
 		}
 		into.Ptr = append(into.Ptr, len(into.Feature))
 	}
+}
+
+// doubles are numbers as float64.
+func doubles(v ...float32) []float64 {
+	all := make([]float64, len(v))
+	for i, x := range v {
+		all[i] = float64(x)
+	}
+	return all
 }
 
 // part is some of the rows.
@@ -149,7 +158,7 @@ func settings(t failer, objective string, trees int) Config {
 func scoresOf(e *tree.Ensemble, g *grid) [][]float64 {
 	all, one := make([][]float64, e.Classes), make([]float64, e.Classes)
 	for _, row := range g.rows {
-		e.Score(row, one)
+		e.Score(doubles(row...), one)
 		for k, s := range one {
 			all[k] = append(all[k], s)
 		}

@@ -1,6 +1,7 @@
 package gbdt
 
 import (
+	"math"
 	"sort"
 	"strconv"
 	"strings"
@@ -9,12 +10,21 @@ import (
 // Missing is what Text calls a value that is not there.
 const Missing = "missing"
 
+// numberText is a number in as few digits as say which one it is, a whole one without exponent.
+func numberText(v float64) string {
+	form := byte('g')
+	if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+		form = 'f'
+	}
+	return strconv.FormatFloat(v, form, -1, 64)
+}
+
 // Text is what people call a value of a feature: a level by its text, a bucket by its bounds, a number as it is.
-func (v *View) Text(feature int, value float32) string {
+func (v *View) Text(feature int, value float64) string {
 	if value != value {
 		return Missing
 	}
-	plain := strconv.FormatFloat(float64(value), 'g', -1, 32)
+	plain := numberText(value)
 	at := sort.Search(len(v.fields), func(i int) bool { return v.fields[i].feature > feature }) - 1
 	if at < 0 || v.fields[at].how == asNumber || v.fields[at].how == asMany {
 		return plain

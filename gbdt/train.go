@@ -196,6 +196,9 @@ func (t *trainer) begin() (err error) {
 			t.scores[k][i] = t.out.Start[k]
 		}
 	}
+	if t.most = math.MaxFloat64; t.out.Numbers == tree.Float32 {
+		t.most = math.MaxFloat32
+	}
 	t.orders = len(c.orderedColumns(b.Layout)) > 0
 	t.own, t.finders = make([]histogram, c.Cores), make([]finder, c.Cores)
 	for i := range t.finders {
@@ -210,7 +213,7 @@ func (t *trainer) begin() (err error) {
 // model is the ensemble before the first new tree.
 func (t *trainer) model() *tree.Ensemble {
 	c, classes := t.Config, len(t.scores)
-	m := &tree.Ensemble{Classes: classes, Group: classes, Features: t.binned.Features, Start: slices.Clone(t.setup.Start),
+	m := &tree.Ensemble{Classes: classes, Group: classes, Numbers: c.Numbers, Features: t.binned.Features, Start: slices.Clone(t.setup.Start),
 		Objective: tree.Objective{Name: c.Objective.Name, Link: c.Objective.Link, Set: c.Objective.Settings}}
 	if from := t.opt.From; from != nil {
 		*m = *from

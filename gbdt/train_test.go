@@ -337,9 +337,9 @@ func TestMonotone(t *testing.T) {
 				lo, hi = hi, lo
 			}
 			row[f] = lo
-			e.Score(row, a)
+			e.Score(doubles(row...), a)
 			row[f] = hi
-			e.Score(row, b)
+			e.Score(doubles(row...), b)
 			for k := range a {
 				if conf.Monotone[f] != 0 && a[k] > b[k]+1e-12 {
 					t.Fatalf("%s, feature %d (%d): score %v at %v, %v at %v", objective, f, conf.Monotone[f], a[k], lo, b[k], hi)

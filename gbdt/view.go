@@ -25,8 +25,8 @@ type View struct {
 	table    *feature.Transform // nil: features are columns
 	fields   []viewed           // of the table, in the order of their ids
 	slots    *tree.Numbering    // of features; nil: each has the slot of its number
-	absent   float32            // of columns: what a row has where it has none
-	empty    []float32          // of fields: by slot, what an example without values has
+	absent   float64            // of columns: what a row has where it has none
+	empty    []float64          // of fields: by slot, what an example without values has
 }
 
 // viewed is a field of a table as features.
@@ -34,7 +34,7 @@ type viewed struct {
 	first, size int64
 	feature     int // its first
 	how         how
-	shift       float32 // of numbers of levels
+	shift       float64 // of numbers of levels
 }
 
 // how an id of a field becomes the value of a feature.
@@ -107,16 +107,16 @@ func otherOf(levels []string) string {
 
 // NewColumns is the view of examples that are no table: n columns are the features. What a row does not have is the value absent: 0, or
 // NaN as XGBoost takes it.
-func NewColumns(n int, absent float32) *View {
+func NewColumns(n int, absent float64) *View {
 	return &View{features: tree.Features{Width: n}, absent: absent}
 }
 
 // clear makes the row of an example without values, of fields.
 func (v *View) clear() {
-	v.empty = make([]float32, v.Width())
+	v.empty = make([]float64, v.Width())
 	for _, f := range v.fields {
 		if s := v.slot(f.feature); f.how != asMany && s >= 0 {
-			v.empty[s] = float32(math.NaN())
+			v.empty[s] = math.NaN()
 		}
 	}
 }
@@ -145,7 +145,7 @@ func (v *View) Width() int {
 
 // Columns reports whether features are the columns of examples as they are, and what a row has where it has none. Then the numbers and
 // values of an example can be scored without making a row of it.
-func (v *View) Columns() (absent float32, ok bool) { return v.absent, v.fields == nil }
+func (v *View) Columns() (absent float64, ok bool) { return v.absent, v.fields == nil }
 
 // Use is a view whose rows have only the features that the trees ask for, and the ensemble that scores them: its feature i is feature
 // from[i] of e. The ensembles share what they do not differ in.
@@ -180,7 +180,7 @@ func (v *View) Use(e *tree.Ensemble) (use *View, narrow *tree.Ensemble, from []i
 }
 
 // Fill makes rows of the examples lo to hi of a batch, one after the other in out, which has Width values for each.
-func (v *View) Fill(b *data.Batch, lo, hi int, out []float32) {
+func (v *View) Fill(b *data.Batch, lo, hi int, out []float64) {
 	w := v.Width()
 	if w == 0 {
 		return
@@ -200,23 +200,23 @@ func (v *View) Fill(b *data.Batch, lo, hi int, out []float32) {
 		case v.fields == nil:
 			for k, col := range x.Idx[from:to] {
 				if s := v.slot(int(col)); s >= 0 {
-					row[s] = x.Val[from+k]
+					row[s] = data.At(x.Val, b.Exact, from+k)
 				}
 			}
 		case b.Field != nil:
 			for k := from; k < to; k++ {
-				v.set(row, int(b.Field[k]), x.Idx[k], x.Val[k])
+				v.set(row, int(b.Field[k]), x.Idx[k], data.At(x.Val, b.Exact, k))
 			}
 		default:
 			for k := from; k < to; k++ {
-				v.set(row, -1, x.Idx[k], x.Val[k])
+				v.set(row, -1, x.Idx[k], data.At(x.Val, b.Exact, k))
 			}
 		}
 	}
 }
 
 // set sets what one id says; at is probably its field.
-func (v *View) set(row []float32, at int, id int64, value float32) {
+func (v *View) set(row []float64, at int, id int64, value float64) {
 	f, value := v.feature(at, id, value)
 	if f < 0 {
 		return
@@ -227,7 +227,7 @@ func (v *View) set(row []float32, at int, id int64, value float32) {
 }
 
 // feature is the feature that an id is of, and the value that it has then; -1: none. at is probably its field.
-func (v *View) feature(at int, id int64, value float32) (int, float32) {
+func (v *View) feature(at int, id int64, value float64) (int, float64) {
 	if uint(at) >= uint(len(v.fields)) || uint64(id-v.fields[at].first) >= uint64(v.fields[at].size) {
 		at = sort.Search(len(v.fields), func(i int) bool { return v.fields[i].first > id }) - 1
 		if at < 0 || id-v.fields[at].first >= v.fields[at].size {
@@ -241,7 +241,7 @@ func (v *View) feature(at int, id int64, value float32) (int, float32) {
 	case f.how == asNumber && id == 0:
 		return f.feature, value
 	case f.how == asNumber, f.how == asOrder && id == 0:
-		return f.feature, float32(math.NaN())
+		return f.feature, math.NaN()
 	}
-	return f.feature, float32(id) + f.shift
+	return f.feature, float64(id) + f.shift
 }

@@ -31,7 +31,7 @@ func nan() float32 { return float32(math.NaN()) }
 func rows(t *testing.T, v *View, b *data.Batch) string {
 	t.Helper()
 	n, w := b.Len(), v.Width()
-	out := make([]float32, n*w)
+	out := make([]float64, n*w)
 	v.Fill(b, 0, n, out)
 	text := ""
 	for i := range n {
@@ -103,7 +103,7 @@ func TestColumnsView(t *testing.T) {
 	if got, want := rows(t, NewColumns(3, 0), b), "[0 0 4.5]\n[0 -1 0]\n"; got != want {
 		t.Errorf("rows %s, want %s", got, want)
 	}
-	if got, want := rows(t, NewColumns(3, nan()), b), "[0 NaN 4.5]\n[NaN -1 NaN]\n"; got != want {
+	if got, want := rows(t, NewColumns(3, math.NaN()), b), "[0 NaN 4.5]\n[NaN -1 NaN]\n"; got != want {
 		t.Errorf("rows %s, want %s", got, want)
 	}
 }
@@ -155,7 +155,7 @@ func TestUse(t *testing.T) {
 		for range rapid.IntRange(0, 5).Draw(rt, "trees") {
 			e.Trees = append(e.Trees, stump(rapid.Int32Range(0, dim-1).Draw(rt, "feature"), float64(rapid.IntRange(-2, 2).Draw(rt, "threshold"))))
 		}
-		v := NewColumns(dim, rapid.SampledFrom([]float32{0, nan()}).Draw(rt, "absent"))
+		v := NewColumns(dim, rapid.SampledFrom([]float64{0, math.NaN()}).Draw(rt, "absent"))
 		use, narrow, from, err := v.Use(e)
 		if err != nil || narrow.Check() != nil || len(from) != use.Width() || use.Width() > len(e.Trees) {
 			rt.Fatalf("%v, %v, %d of %d", err, narrow.Check(), len(from), use.Width())
@@ -169,7 +169,7 @@ func TestUse(t *testing.T) {
 		}
 		x.Ptr = append(x.Ptr, len(x.Idx))
 		b.X = matrix.Block{At: matrix.At(0, 1, 0, dim+2), Data: x}
-		wide, less := make([]float32, dim), make([]float32, use.Width())
+		wide, less := make([]float64, dim), make([]float64, use.Width())
 		v.Fill(b, 0, 1, wide)
 		use.Fill(b, 0, 1, less)
 		var want, got [1]float64

@@ -18,9 +18,10 @@ type Model struct {
 	Name  string
 	Nodes []Node
 	Loss  Loss
-	Width int     // number of scores of a row that Loss works on
-	Start float64 // score of examples without features before the first step
-	File  *File   // the network as graph.json describes it
+	Width int       // number of scores of a row that Loss works on
+	Start []float64 // scores of examples without features before the first step, Width of them; nil: 0
+	Bias  string    // the matrix of biases that are added to the scores as they are; "": none
+	File  *File     // the network as graph.json describes it
 }
 
 // Params describes the parameter matrices of all layers, in the order of the nodes.

@@ -41,7 +41,7 @@ func newFieldAware(s Spec) (graph.Layer, error) {
 		return nil, err
 	}
 	var err error
-	l.weight, err = s.features("embedding", "embedding", k*f, matrix.Init{Kind: "positive", Scale: 0.5 / math.Sqrt(float64(k*f))})
+	l.weight, err = s.features("embedding", "embedding", k*f, matrix.Init{Kind: "uniform", Scale: 0.5 / math.Sqrt(float64(k*f))})
 	return l, err
 }
 

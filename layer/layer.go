@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"thole.example/graph"
@@ -103,7 +104,7 @@ type Spec struct {
 	Bias   Update      // rule of the bias
 	Init   matrix.Init // values of weights before the first push, over those of the kind
 	Own    bool        // the scale of Init is that of the kind
-	Start  float64     // value of biases before the first push
+	Start  []float64   // values of biases before the first push, one for each output; nil: 0
 	Keep   matrix.Keep // which columns of sparse weights are made, and which go again
 
 	Storage matrix.DType // in which servers keep the weights of features; Invalid: float32
@@ -169,9 +170,7 @@ func (s *Spec) param(what, kind string, rows int64, u Update, init matrix.Init) 
 		}
 	}
 	if what == "bias" {
-		if init = (matrix.Init{}); s.Start != 0 {
-			init = matrix.Init{Kind: "constant", Scale: s.Start}
-		}
+		init = startOf(s.Start)
 	}
 	if init.Kind == "zero" {
 		init = matrix.Init{}
@@ -191,8 +190,22 @@ func (s *Spec) param(what, kind string, rows int64, u Update, init matrix.Init) 
 	}}, nil
 }
 
+// startOf is the initial values of biases.
+func startOf(start []float64) matrix.Init {
+	switch {
+	case len(start) == 1 && start[0] != 0:
+		return matrix.Init{Kind: "constant", Scale: start[0]}
+	case slices.ContainsFunc(start, func(v float64) bool { return v != 0 }):
+		return matrix.Init{Kind: "constant", Values: start}
+	}
+	return matrix.Init{}
+}
+
 // bias describes a bias of n outputs.
 func (s *Spec) bias(kind string, n int) (graph.Param, error) {
+	if len(s.Start) > 0 && len(s.Start) != n {
+		return graph.Param{}, fmt.Errorf("%d values of biases to begin with, want %d", len(s.Start), n)
+	}
 	return s.weights("bias", kind, 1, n, s.Bias, matrix.Init{})
 }
 

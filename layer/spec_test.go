@@ -54,7 +54,7 @@ func TestInit(t *testing.T) {
 		{"simpleinputlayer", Spec{OutputDim: 2}, []matrix.Init{{}, {}}},
 		{"simpleinputlayer", Spec{OutputDim: 2, Transfer: Choice{Name: "relu"}}, []matrix.Init{{Kind: "uniform", Scale: 0.1, Seed: 9}, {}}},
 		{"embedding", Spec{Factors: 4}, []matrix.Init{{Kind: "normal", Scale: 0.05, Seed: 9}}},
-		{"fieldawareembedding", Spec{Factors: 4, Fields: 4}, []matrix.Init{{Kind: "positive", Scale: 0.125, Seed: 9}}},
+		{"fieldawareembedding", Spec{Factors: 4, Fields: 4}, []matrix.Init{{Kind: "uniform", Scale: 0.125, Seed: 9}}},
 		{"fclayer", Spec{OutputDim: 2, In: in}, []matrix.Init{{Kind: "uniform", Scale: 0.25, Seed: 9}, {}}},
 		{"crosslayer", Spec{In: in}, []matrix.Init{{Kind: "uniform", Scale: 0.25, Seed: 9}, {}}},
 		{"crosslayer", Spec{In: in, Rank: 4}, []matrix.Init{{Kind: "uniform", Scale: 0.25, Seed: 9}, {Kind: "uniform", Scale: 0.5, Seed: 9}, {}}},
@@ -62,7 +62,7 @@ func TestInit(t *testing.T) {
 	} {
 		c.spec.Init.Seed = 9
 		for i, p := range build(t, c.kind, c.spec).Params() {
-			if p.Init != c.want[i] {
+			if !p.Init.Equal(c.want[i]) {
 				t.Errorf("%s: %s starts %+v, want %+v", c.kind, p.Name, p.Init, c.want[i])
 			}
 		}
@@ -72,7 +72,7 @@ func TestInit(t *testing.T) {
 			if strings.HasSuffix(p.Name, "_bias") || c.kind == "batchnormlayer" {
 				want = c.want[i]
 			}
-			if p.Init != want {
+			if !p.Init.Equal(want) {
 				t.Errorf("%s with the user's: %s starts %+v, want %+v", c.kind, p.Name, p.Init, want)
 			}
 		}

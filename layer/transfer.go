@@ -2,6 +2,7 @@ package layer
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"thole.example/graph"
@@ -21,13 +22,15 @@ type Transfer struct {
 	Apply func(v []float32, n int)
 	// Slope multiplies the gradients g by the outputs out with the derivative, in place.
 	Slope func(out, g []float32, n int)
+	// Inverse is the sum that leads to an output, NaN if none does; nil: there is no such function.
+	Inverse func(out float64) float64
 }
 
 // Transfers is the table of transfer functions, a new slice on every call.
 func Transfers() []Transfer {
 	all := []Transfer{identity, sigmoid, tanh, relu, softmax}
 	for _, t := range []Transfer{identity, sigmoid, tanh, relu} {
-		t.Name, t.Drops, t.Bound = t.Name+"withdropout", true, Unbounded // those that are kept are scaled
+		t.Name, t.Drops, t.Bound, t.Inverse = t.Name+"withdropout", true, Unbounded, nil // those that are kept are scaled
 		if t.Name == "identitywithdropout" {
 			t.Name = "dropout"
 		}
@@ -57,18 +60,24 @@ var identity = Transfer{
 	Name: "identity", Help: "v",
 	Apply: func([]float32, int) {},
 	Slope: func(_, _ []float32, _ int) {},
+
+	Inverse: func(out float64) float64 { return out },
 }
 
 var sigmoid = Transfer{
 	Name: "sigmoid", Help: "1/(1+exp(-v))", Bound: Unit,
 	Apply: func(v []float32, _ int) { kernel.Sigmoid(v, v) },
 	Slope: func(out, g []float32, _ int) { kernel.SigmoidGrad(out, g, g) },
+
+	Inverse: func(out float64) float64 { return math.Log(out / (1 - out)) },
 }
 
 var tanh = Transfer{
 	Name: "tanh", Help: "the hyperbolic tangent",
 	Apply: func(v []float32, _ int) { kernel.Tanh(v, v) },
 	Slope: func(out, g []float32, _ int) { kernel.TanhGrad(out, g, g) },
+
+	Inverse: math.Atanh,
 }
 
 var relu = Transfer{

@@ -13,7 +13,7 @@ import (
 //	L = d^2/2 if |d| <= delta, else delta*(|d| - delta/2);  dL/ds = d, kept between -delta and delta
 var huberLoss = Kind{
 	Name: "huberloss", Help: "(s-y)^2/2, a straight line beyond delta; predicts the score", Width: 1,
-	Start: middle,
+	Start: func(label, weight []float32, _ int) []float64 { return []float64{middle(label, weight)} },
 	Hyper: []psf.Hyper{{Name: "delta", Default: 1, Help: "difference from which on the loss is a straight line", Above: true}},
 	New:   func(set map[string]float64) graph.Loss { return huber{delta: set["delta"]} },
 }

@@ -3,8 +3,10 @@
 package loss
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -24,9 +26,10 @@ type Kind struct {
 	Hyper []psf.Hyper // settings
 	Odds  bool        // scores are the logarithms of the odds of the positive class
 	Log   bool        // scores are logarithms of what is predicted
-	// Start is a score for all examples alike that is about the best one, for labels that Check takes: what models for numbers
-	// begin with, because steps that suit how labels differ take long to where they lie. nil: 0.
-	Start func(label []float32) float64
+	// Start is the scores for all examples alike that are about the best ones, for labels that Check takes and their weights (nil: all
+	// 1), width of them: what models begin with, because steps that suit how labels differ take long to the base rate, and where
+	// steps become smaller do not reach it. nil: 0.
+	Start func(label, weight []float32, width int) []float64
 	// New makes the loss from all settings of Hyper.
 	New func(set map[string]float64) graph.Loss
 }
@@ -122,19 +125,74 @@ func Sigmoid(s float64) float64 {
 	return e / (1 + e)
 }
 
-// mean is the mean of the labels.
-func mean(label []float32) (sum float64) {
-	for _, y := range label {
-		sum += float64(y)
+// weightOf is the weight of an example, 1 where there are none.
+func weightOf(weight []float32, i int) float64 {
+	if len(weight) == 0 {
+		return 1
 	}
-	return sum / float64(max(1, len(label)))
+	return float64(weight[i])
 }
 
-// middle is the median of the labels, which no outliers move; of an even number the lower one of the two in the middle.
-func middle(label []float32) float64 {
-	if len(label) == 0 {
+// mean is the mean of the labels by their weights; of none it is 0.
+func mean(label, weight []float32) float64 {
+	sum, all := 0.0, 0.0
+	for i, y := range label {
+		w := weightOf(weight, i)
+		sum += float64(w * float64(y))
+		all += w
+	}
+	if all == 0 {
 		return 0
 	}
-	sorted := slices.Sorted(slices.Values(label))
-	return float64(sorted[(len(sorted)-1)/2])
+	return sum / all
 }
+
+// middle is the median of the labels by their weights, which no outliers move: the smallest label up to which there is half of the
+// weight.
+func middle(label, weight []float32) float64 {
+	order := make([]int, 0, len(label))
+	all := 0.0
+	for i := range label {
+		if w := weightOf(weight, i); w > 0 {
+			order = append(order, i)
+			all += w
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(label[a], label[b]) })
+	below := 0.0
+	for _, i := range order {
+		if below += weightOf(weight, i); below >= all/2 {
+			return float64(label[i])
+		}
+	}
+	return 0
+}
+
+// shares are the shares of the classes in the weight of all examples. A class without examples counts as half an example, so that
+// every share has a logarithm.
+func shares(label, weight []float32, classes int, of func(label float32) int) []float64 {
+	by, all := make([]float64, classes), 0.0
+	for i, y := range label {
+		w := weightOf(weight, i)
+		by[of(y)] += w
+		all += w
+	}
+	for k := range by {
+		if by[k] == 0 {
+			by[k] = all / float64(2*max(1, len(label)))
+		}
+	}
+	return by
+}
+
+// odds are the logarithms of the odds of labels above zero; 0 without examples that count.
+func odds(label, weight []float32) float64 {
+	by := shares(label, weight, 2, func(y float32) int { return int(side(y)+1) / 2 })
+	if by[0] == 0 {
+		return 0
+	}
+	return rounded(math.Log(by[1] / by[0]))
+}
+
+// rounded is a number without the bits that are not the same on every machine.
+func rounded(v float64) float64 { return float64(float32(v)) }

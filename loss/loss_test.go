@@ -279,36 +279,88 @@ func BenchmarkLogLoss(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/row")
 }
 
-// No score for all examples alike is much better than that which training begins with.
+// No scores for all examples alike are much better than those that training begins with, whatever the weights.
 func TestStart(t *testing.T) {
+	outer := t
 	rapid.Check(t, func(t *rapid.T) {
-		label := rapid.SliceOfN(rapid.Float32Range(0, 1000), 0, 30).Draw(t, "labels")
-		label = append(label, rapid.Float32Range(1e-3, 1000).Draw(t, "a label above 0")) // poissonloss has no least without
+		n := rapid.IntRange(2, 30).Draw(t, "examples")
+		weight := rapid.SliceOfN(rapid.SampledFrom([]float32{0.5, 1, 3}), n, n).Draw(t, "weights")
+		if rapid.Bool().Draw(t, "without weights") {
+			weight = nil
+		}
 		for _, k := range Losses() {
-			if k.Start == nil {
-				continue
+			l, width := named(outer, k.Name, nil), max(k.Width, 3*(1-k.Width))
+			label := make([]float32, n)
+			for i := range label {
+				switch l.Task() {
+				case graph.Classification: // of both classes, or the best score is beyond all numbers
+					label[i] = rapid.SampledFrom([]float32{-1, 1}).Draw(t, "label")
+					label[0], label[1] = 1, -1
+				case graph.Multiclass:
+					label[i] = float32(rapid.IntRange(0, 2).Draw(t, "label"))
+				default:
+					label[i] = rapid.Float32Range(1e-3, 1000).Draw(t, "label") // above 0, or poissonloss has no least
+				}
 			}
-			l, err := k.Bind(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			total := func(score float64) (sum float64) {
-				for _, y := range label {
-					one, _ := of(l, y, float32(score))
-					sum += one
+			total := func(score ...float64) (sum float64) {
+				at := make([]float32, len(score))
+				for i, s := range score {
+					at[i] = float32(s)
+				}
+				for i, y := range label {
+					one, _ := of(l, y, at...)
+					sum += weightOf(weight, i) * one
 				}
 				return sum
 			}
-			start := k.Start(label)
-			at, slack := total(start), float64(len(label))/2 // huberloss is round near the labels, where the median is not its least
-			for _, off := range []float64{-10, -1, -0.1, 0.1, 1, 10} {
-				if other := total(start + off); other < at-slack-1e-4*math.Abs(at) {
-					t.Fatalf("%s of %v: %v at %v, %v at %v", k.Name, label, at, start, other, start+off)
+			start := k.Start(label, weight, width)
+			if len(start) != width {
+				t.Fatalf("%s starts at %v, want %d scores", k.Name, start, width)
+			}
+			at, slack := total(start...), 1e-4
+			switch k.Name {
+			case "huberloss": // is round near the labels, where the median is not its least
+				slack = float64(3*n) / 2
+			case "softmaxloss": // a class without examples counts as half a one
+				slack = float64(3 * n)
+			}
+			for c := range width {
+				for _, off := range []float64{-10, -1, -0.1, 0.1, 1, 10} {
+					other := slices.Clone(start)
+					if other[c] += off; k.Unit {
+						other[c] = start[c] + off*min(start[c], 1-start[c])/10.5
+					}
+					if o := total(other...); o < at-slack-1e-4*math.Abs(at) {
+						t.Fatalf("%s of %v, weights %v: %v at %v, %v at %v", k.Name, label, weight, at, start, o, other)
+					}
 				}
 			}
 		}
 	})
-	if got := poissonLoss.Start([]float32{0, 0}); got != 0 {
-		t.Errorf("poissonloss without counts starts at %v, want 0", got)
+	for _, c := range []struct {
+		kind   Kind
+		label  []float32
+		weight []float32
+		want   []float64
+	}{
+		{poissonLoss, []float32{0, 0}, nil, []float64{0}},
+		{logLoss, []float32{-1, 1, -1, -1}, nil, []float64{-math.Log(3)}},
+		{logLoss, []float32{-1, 1, -1, -1}, []float32{1, 9, 1, 1}, []float64{math.Log(3)}},
+		{logLoss, []float32{-1, 1}, []float32{0, 0}, []float64{0}},
+		{logLoss, []float32{0, 0, 0}, nil, []float64{-math.Log(6)}}, // as if half an example were positive
+		{hingeLoss, []float32{1, -1, -1}, nil, []float64{-1}},
+		{hingeLoss, []float32{1, -1, -1}, []float32{3, 1, 1}, []float64{1}},
+		{hingeLoss, []float32{1, -1}, nil, []float64{0}},
+		{crossEntropyLoss, []float32{1, -1, -1, -1}, nil, []float64{0.25}},
+		{softmaxLoss, []float32{0, 1, 1, 2, 2, 2, 2}, nil, []float64{-math.Ln2, 0, math.Ln2}},
+		{softmaxLoss, []float32{0, 1, 2}, []float32{1, 2, 4}, []float64{-math.Ln2, 0, math.Ln2}},
+		{l2Loss, []float32{1, 4}, []float32{2, 1}, []float64{2}},
+		{huberLoss, []float32{1, 4, 9}, []float32{1, 1, 5}, []float64{9}},
+		{huberLoss, []float32{4, 1}, nil, []float64{1}},
+	} {
+		got := c.kind.Start(c.label, c.weight, len(c.want))
+		if !slices.EqualFunc(got, c.want, func(a, b float64) bool { return near(a, b, 1e-6) }) {
+			t.Errorf("%s of %v, weights %v, starts at %v, want %v", c.kind.Name, c.label, c.weight, got, c.want)
+		}
 	}
 }

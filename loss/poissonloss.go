@@ -15,11 +15,11 @@ import (
 // Beyond a score of 80 exp goes on as its tangent: loss and gradient stay finite.
 var poissonLoss = Kind{
 	Name: "poissonloss", Help: "exp(s)-y*s, labels 0 and above; predicts the mean, exp(s)", Width: 1, Log: true,
-	Start: func(label []float32) float64 {
-		if m := mean(label); m > 0 {
-			return float64(float32(math.Log(m))) // the last bits are not those of every machine
+	Start: func(label, weight []float32, _ int) []float64 {
+		if m := mean(label, weight); m > 0 {
+			return []float64{rounded(math.Log(m))}
 		}
-		return 0
+		return []float64{0}
 	},
 	New: func(map[string]float64) graph.Loss { return poisson{} },
 }

@@ -16,6 +16,20 @@ import (
 // computed from the differences to the largest score, so that nothing overflows.
 var softmaxLoss = Kind{
 	Name: "softmaxloss", Help: "-log of the probability of the label, 0 to K-1, K scores; predicts the class and all probabilities",
+	Start: func(label, weight []float32, width int) []float64 { // the logarithms of the shares, less their mean: only differences count
+		start, mean := shares(label, weight, width, func(y float32) int { return int(y) }), 0.0
+		for k, share := range start {
+			if share == 0 { // no example counts
+				return make([]float64, width)
+			}
+			start[k] = math.Log(share)
+			mean += start[k] / float64(width)
+		}
+		for k := range start {
+			start[k] = rounded(start[k] - mean)
+		}
+		return start
+	},
 	New: func(map[string]float64) graph.Loss { return softmax{} },
 }
 

@@ -57,7 +57,12 @@ func (i Init) Check() error {
 }
 
 // Random reports whether cells do not all begin as zero.
-func (i Init) Random() bool { return i.Kind != "" && i.Scale != 0 }
+func (i Init) Random() bool { return i.Kind != "" && (i.Scale != 0 || len(i.Values) > 0) }
+
+// Equal reports whether cells begin with the same values.
+func (i Init) Equal(o Init) bool {
+	return i.Kind == o.Kind && i.Scale == o.Scale && i.Seed == o.Seed && slices.Equal(i.Values, o.Values)
+}
 
 // Cell is the initial value of a cell, of the numbers of its matrix.
 func (i Init) Cell(d Draw, row, col int64) float64 {
@@ -69,6 +74,9 @@ func (i Init) Cell(d Draw, row, col int64) float64 {
 	case "positive":
 		return i.Scale * d.Unit(row, col)
 	case "constant":
+		if len(i.Values) > 0 {
+			return i.Values[col]
+		}
 		return i.Scale
 	}
 	return 0

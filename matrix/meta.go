@@ -70,6 +70,8 @@ type Init struct {
 	Kind  string  // "": zero; "normal": mean 0, deviation Scale; "uniform": in [-Scale, Scale); "positive": in [0, Scale); "constant": Scale
 	Scale float64 // deviation, half width or value
 	Seed  uint64
+	// Values are constants of the columns, in place of Scale: one for each column of a dense matrix whose columns count from 0.
+	Values []float64 `json:",omitempty"`
 }
 
 // Rect is the place of the whole matrix.

@@ -261,7 +261,7 @@ func TestCheckpointRefused(t *testing.T) {
 	}{
 		"rows":   {func(m *matrix.Meta) { m.Rows = 2 }, "rows [0,1) x cols [0,2)"},
 		"type":   {func(m *matrix.Meta) { m.DType = matrix.F32 }, "of f64"},
-		"layout": {func(m *matrix.Meta) { m.Layout = matrix.RowSparse }, "is dense at"},
+		"origin": {func(m *matrix.Meta) { m.Layout, m.ColLo, m.Cols = matrix.RowSparse, 1, 9 }, "is dense at"},
 		"rule":   {func(m *matrix.Meta) { m.Rule = "ftrl" }, "with rule adam, initially 0, and cannot fill"},
 		"init":   {func(m *matrix.Meta) { m.Init = matrix.Init{Kind: "normal", Scale: 1} }, "initially normal(1, seed 0)"},
 		"name":   {func(m *matrix.Meta) { m.Name = "x" }, `there are ["a" "b"]`},

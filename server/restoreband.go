@@ -30,6 +30,11 @@ func (r *restoring) band(p *state.Partition, b state.Band) error {
 	case b.Values == nil:
 		return r.absent(p)
 	}
+	if b.Keys == nil && r.st.meta.Layout == matrix.RowSparse {
+		part, columns := columnsOf(p, b)
+		values, size := wire.ViewAny(columns.Values[0].Data.Values())
+		return r.columns(part, columns, values, int(part.Width())*size)
+	}
 	if b.Keys == nil {
 		return r.cells(b)
 	}
@@ -136,6 +141,49 @@ func (r *restoring) cells(b state.Band) error {
 		}
 	}
 	return nil
+}
+
+// columnsOf is a band of cells as columns of a sparse partition with the rows of the band: a matrix that was dense goes on by key when
+// columns come that it has no place for.
+func columnsOf(p *state.Partition, b state.Band) (*state.Partition, state.Band) {
+	at := b.Values[0].At
+	rows, cols := int(at.Rows.Len()), int(at.Cols.Len())
+	part := *p
+	part.At = at
+	values, size := wire.ViewAny(b.Values[0].Data.Values())
+	out := make([]byte, len(values)*len(b.Values))
+	each := rows * len(b.Values) * size
+	for slot, cells := range b.Values {
+		values, _ = wire.ViewAny(cells.Data.Values())
+		for row := range rows {
+			for col := range cols {
+				copy(out[col*each+(slot*rows+row)*size:][:size], values[(row*cols+col)*size:])
+			}
+		}
+	}
+	keys := make([]int64, cols)
+	for col := range keys {
+		keys[col] = at.Cols.Lo + int64(col)
+	}
+	return &part, state.Band{Keys: keys, Values: []matrix.Block{{At: at, Data: numbersOf(b.Values[0].Data, out)}}}
+}
+
+// numbersOf is the values as a dense block of the type of another.
+func numbersOf(like matrix.Data, values []byte) matrix.Data {
+	switch like.(type) {
+	case *matrix.Dense[float64]:
+		return denseOf[float64](values)
+	case *matrix.Dense[int64]:
+		return denseOf[int64](values)
+	case *matrix.Dense[int32]:
+		return denseOf[int32](values)
+	}
+	return denseOf[float32](values)
+}
+
+func denseOf[T matrix.Elem](values []byte) matrix.Data {
+	val, _ := wire.Numbers[T](inPlace(string(values)))
+	return &matrix.Dense[T]{Val: val}
 }
 
 // columns puts columns into the partitions that they are of.

@@ -79,7 +79,7 @@ func (r *restoring) read(ctx context.Context, chain []source) error {
 	last := chain[len(chain)-1]
 	r.setSteps(last.Steps())
 	order := slices.Clone(chain)
-	sparse := r.st.meta.Layout == matrix.RowSparse
+	sparse := last.Meta.Layout == matrix.RowSparse
 	if sparse {
 		slices.Reverse(order)
 	}

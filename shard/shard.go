@@ -111,6 +111,10 @@ func bind(m *matrix.Meta, rule *psf.Rule) (step psf.Step, slots int, err error) 
 	if err := m.Init.Check(); err != nil {
 		return step, 0, fmt.Errorf("matrix %s: %w", m.Name, err)
 	}
+	if n := int64(len(m.Init.Values)); n > 0 && (m.Init.Kind != "constant" || m.Layout != matrix.RowDense || m.ColLo != 0 || m.Cols != n) {
+		return step, 0, fmt.Errorf("matrix %s: %d initial values (%s) of a %v matrix at %v, want constants, one for each column of a dense "+
+			"matrix from column 0 on", m.Name, n, m.Init.Kind, m.Layout, m.Rect())
+	}
 	switch {
 	case m.Keep == (matrix.Keep{}):
 	case m.Layout != matrix.RowSparse:

@@ -208,22 +208,31 @@ func (c *Checkpoint) Find(name string) (*Matrix, error) {
 }
 
 // Fits tells why a matrix cannot go on from this one: what decides which values it has, and how its rule changes them, has to be
-// the same. Settings of the rule, labels and partitions may differ, and there may be more columns after those it has.
+// the same. Settings of the rule, labels and partitions may differ, there may be more columns after those it has, and a dense matrix
+// may go on as a sparse one, which has room for any columns.
 func (m *Matrix) Fits(to *matrix.Meta) error {
 	from := &m.Meta
 	type facts struct {
-		rows, first int64
-		dtype       matrix.DType
-		layout      matrix.Layout
-		rule        string
-		init        matrix.Init
+		rows  int64
+		dtype matrix.DType
+		rule  string
 	}
-	of := func(m *matrix.Meta) facts { return facts{m.Rows, m.ColLo, m.DType, m.Layout, m.Rule, m.Init} }
-	if a, b := of(from), of(to); a != b || from.Cols > to.Cols {
+	of := func(m *matrix.Meta) facts { return facts{m.Rows, m.DType, m.Rule} }
+	opens := from.Layout == matrix.RowDense && to.Layout == matrix.RowSparse && to.Rect().Cols.Contains(from.Rect().Cols)
+	same := from.Layout == to.Layout && from.ColLo == to.ColLo && from.Cols <= to.Cols
+	if of(from) != of(to) || !opens && !same || !sameInit(from, to) {
 		return fmt.Errorf("matrix %q of the checkpoint is %s, and cannot fill one that is %s: %w",
 			from.Name, describe(from), describe(to), errFit)
 	}
 	return nil
+}
+
+// sameInit reports whether both have the same initial values. Constants do not count where the checkpoint has every cell: a bias begins
+// with the base rate of the labels, which are others in another training.
+func sameInit(from, to *matrix.Meta) bool {
+	constant := func(m *matrix.Meta) bool { return m.Init.Kind == "" || m.Init.Kind == "constant" }
+	whole := from.Layout == matrix.RowDense && from.Cols == to.Cols
+	return from.Init.Equal(to.Init) || whole && constant(from) && constant(to)
 }
 
 func describe(m *matrix.Meta) string {

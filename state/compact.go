@@ -138,6 +138,9 @@ func (c *compaction) sources(last *Matrix) (*sources, error) {
 			err = fmt.Errorf("the rows of matrix %q are cut into %v, want %v as in %s",
 				m.Meta.Name, m.Map.AllBands(), last.Map.AllBands(), c.last.path)
 		}
+		if err == nil && m.Meta.Layout != last.Meta.Layout {
+			err = fmt.Errorf("matrix %q is %v, and %v in %s: want a new whole checkpoint", m.Meta.Name, m.Meta.Layout, last.Meta.Layout, c.last.path)
+		}
 		if err == nil && last.Meta.Layout == matrix.RowDense && m.Meta.Cols != last.Meta.Cols {
 			err = fmt.Errorf("matrix %q has %d columns, and %d in %s: what the others begin as is not known here; want a new whole checkpoint",
 				m.Meta.Name, m.Meta.Cols, last.Meta.Cols, c.last.path)

@@ -39,6 +39,9 @@ func (l *loop) boards() []matrix.Meta {
 		tries = l.Tasks
 	}
 	ms := []matrix.Meta{board(finalBoard, 2, int64(tries))}
+	if l.Measured {
+		ms = append(ms, board(calibrationBoard, int64(2*l.Model.Width+2), int64(l.rounds())))
+	}
 	if l.Valid != nil {
 		ms = append(ms, board(validBoard, 1, int64(len(l.held().Label)*l.Model.Width)))
 	}

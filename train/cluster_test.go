@@ -147,6 +147,9 @@ func (w world) task(ctx context.Context, addrs []string, task int, o Options) (*
 	if w.conf.Dim == 0 {
 		w.conf.Dim = 30
 	}
+	if o.Calibrate {
+		recipe = recipe.ForLabels(nil, o.Data.Label, o.Data.Weight, w.conf.Classes)
+	}
 	if o.Model, err = recipe.Build(w.conf); err != nil {
 		return nil, nil, err
 	}

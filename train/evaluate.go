@@ -82,8 +82,9 @@ func totalLoss(loss graph.Loss, score []float64, label, weight []float32) (sum, 
 // lost meanwhile the others share its examples.
 func (l *loop) evaluate(ctx context.Context, r *Report) (err error) {
 	epoch := l.before + r.Epochs
-	last := l.Valid != nil && r.Valid == nil
-	if last && l.watches() { // they were before the training was interrupted
+	moved := r.Calibration.Moved != nil
+	last := l.Valid != nil && (r.Valid == nil || moved)
+	if last && !moved && l.watches() { // they were before the training was interrupted
 		last = false
 		if r.Best > 0 && r.Best < r.Epochs { // whose scores came back with its parameters
 			r.Valid, err = l.readScores(ctx)

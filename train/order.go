@@ -257,6 +257,39 @@ func (r *order) walk(use func(s *data.Set, rows []int) error) error {
 	return walk(r.Data, r.first, r.Data.Len(), r.step, use)
 }
 
+// among gives some of the task's examples, by their numbers among them, some thousand at a time.
+func (r *order) among(runs []matrix.Range, use func(s *data.Set, rows []int) error) error {
+	set := r.Data
+	if set.Spilled() {
+		set = r.Data.Like()
+		defer set.Free()
+	}
+	for some := range slices.Chunk(runs, chunkRows/sampleRun) {
+		var rows []int
+		if set == r.Data {
+			for _, run := range some {
+				for k := run.Lo; k < run.Hi; k++ {
+					rows = append(rows, r.row(int(k)))
+				}
+			}
+		} else {
+			ranges := make([]matrix.Range, len(some))
+			for i, run := range some {
+				ranges[i] = span(r.row(int(run.Lo)), r.row(int(run.Hi-1))+1)
+			}
+			set.Reset()
+			if err := set.Take(r.Data, r.step, ranges...); err != nil {
+				return err
+			}
+			rows = numbers(0, set.Len())
+		}
+		if err := use(set, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // walk gives the examples lo, lo+step, ... below hi of a set, some thousand at a time: those of a file from memory that they are read into.
 func walk(s *data.Set, lo, hi, step int, use func(s *data.Set, rows []int) error) error {
 	set := s

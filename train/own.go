@@ -10,10 +10,11 @@ import (
 // Own says that there are examples of some tasks alone in Options.Data and Options.Valid, in the order of all. Of the others a task
 // has to know no more than what is here.
 type Own struct {
-	Tasks []int   // whose examples are here, ascending
-	Rows  int     // training examples of all tasks
-	Null  float64 // their mean loss, where every score is that of Model.Start, with the offset
-	Valid Marks   // of all held-out examples, which all tasks measure
+	Tasks  []int     // whose examples are here, ascending
+	Rows   int       // training examples of all tasks
+	Null   float64   // their mean loss, where every score is that of Model.Start, with the offset
+	Shares []float64 // of the classes that have scores in their weight
+	Valid  Marks     // of all held-out examples, which all tasks measure
 }
 
 // Marks are what a set has of its examples beside their values.
@@ -30,6 +31,9 @@ func (o Options) Keep(mine []int, limit int64) (Options, error) {
 	}
 	all, valid := o.Data, o.Valid
 	own := &Own{Tasks: mine, Rows: all.Len(), Null: o.nullLoss()}
+	if o.Measured && probabilities(o.Model.Loss.Name()) != nil {
+		own.Shares = o.shares()
+	}
 	o.Own = own
 	var err error
 	if o.Data, err = all.Anew(own.trained(o.Tasks), all.Len()/o.Tasks*len(mine)+len(mine), limit); err != nil || valid == nil {

@@ -49,7 +49,8 @@ type Report struct {
 	Gone    []Gone    // tasks that the others went on without, and that are not back
 	Best    int       // the epoch whose parameters these are, if the held-out examples chose it; 0: the last one
 	Before  int       // epochs that were made before, by another training that this one goes on from
-	Null    float64   // mean loss of the training examples where every score is that of Model.Start, with the offset
+	Calibration
+	Null float64 // mean loss of the training examples where every score is that of Model.Start, with the offset
 }
 
 // LastChange is how the mean loss moved in the last epoch, and as a share of what it was (0 if that was nothing); ok is false for

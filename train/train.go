@@ -59,6 +59,8 @@ type Options struct {
 	Metrics   []string // that they are measured by, beside the usual ones (see Measure)
 	PosNeg    float64  // positive examples taken for each negative one; 0: as they come
 	Clip      float64  // largest norm of the mean gradient of a task's batch; 0: no bound
+	Measured  bool     // compare the mean prediction of the training examples with their mean label at the end
+	Calibrate bool     // and move the bias of the scores so that they agree
 	Offset    float64  // added to the scores of training examples, which were drawn by their labels; those held out are as they come
 
 	// Ready, if not nil, is called when the matrices exist, before anything is done with them.
@@ -286,6 +288,9 @@ func (l *loop) train(ctx context.Context, r *Report, at place) error {
 		return err
 	}
 	if err := l.back(ctx, r); err != nil {
+		return err
+	}
+	if err := l.calibrate(ctx, r); err != nil {
 		return err
 	}
 	return l.evaluate(ctx, r)

@@ -39,7 +39,12 @@ func (o *Options) nullLoss() float64 {
 		return o.Own.Null
 	}
 	all, sum := marks(o.Data), lossSum{loss: o.Model.Loss}
-	score := slices.Repeat([]float64{o.Model.Start + o.Offset}, min(chunkRows, len(all.Label))*o.Model.Width)
+	start := make([]float64, o.Model.Width)
+	copy(start, o.Model.Start)
+	for k := range start {
+		start[k] += o.Offset
+	}
+	score := slices.Repeat(start, min(chunkRows, len(all.Label)))
 	for lo := 0; lo < len(all.Label); lo += chunkRows {
 		hi := min(lo+chunkRows, len(all.Label))
 		sum.add(score[:(hi-lo)*o.Model.Width], all.Label[lo:hi], part(all.Weight, lo, hi))

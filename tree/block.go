@@ -75,7 +75,7 @@ func (s *Scorer) wide(t *Tree, at map[column]int32) (w wide, ok bool) {
 			all[i].Column = uint32(len(s.columns) + len(w.sets))
 			w.sets = append(w.sets, setColumn{c, t.Set(i)})
 		} else {
-			all[i].Key = order(Floor32(t.Threshold[i]))
+			all[i].Key = s.cuts[c].threshold(t.Threshold[i])
 		}
 	}
 	w.values = make([]float64, n+1)
@@ -87,9 +87,9 @@ func (s *Scorer) wide(t *Tree, at map[column]int32) (w wide, ok bool) {
 }
 
 // wideRows scores n rows, at most kernel.LeafRows, one after the other in rows.
-func (s *Scorer) wideRows(b *block, rows []float32, features, n int, out []float64) {
-	for i, c := range s.columns {
-		c.keys(b.keys[i*kernel.LeafRows:(i+1)*kernel.LeafRows], rows, features, n)
+func (s *Scorer) wideRows(b *block, rows []float64, features, n int, out []float64) {
+	for i := range s.columns {
+		s.columnKeys(i, b.keys[i*kernel.LeafRows:(i+1)*kernel.LeafRows], rows, features, n)
 	}
 	s.wideSums(b, n, out)
 }
@@ -129,28 +129,32 @@ func (s *Scorer) wideSums(b *block, n int, out []float64) {
 	}
 }
 
-// keys writes the keys of the column of n rows.
-func (c column) keys(keys []int32, rows []float32, features, n int) {
-	f := int(c.feature)
+// columnKeys writes the keys of column i of n rows.
+func (s *Scorer) columnKeys(i int, keys []int32, rows []float64, features, n int) {
+	f := int(s.columns[i].feature)
 	switch {
 	case f >= features:
-		k := c.rule.key(0)
+		k := s.key(i, 0)
 		for r := range keys[:n] {
 			keys[r] = k
 		}
-	case c.rule == nanLeft || c.rule == nanRight: // what most columns are, without a call
-		missing := c.rule.key(float32(math.NaN()))
+	case s.plainColumns[i]: // what most columns are, without a call
+		missing := s.key(i, math.NaN())
 		for r := range keys[:n] {
 			v := rows[r*features+f]
-			k := order(v)
-			if math.Float32bits(v)&math.MaxInt32 > 0xff<<23 {
-				k = missing
+			x := float32(v)
+			switch k := order(x); {
+			case float64(x) == v && x-x == 0:
+				keys[r] = k
+			case v != v:
+				keys[r] = missing
+			default:
+				keys[r] = s.key(i, v)
 			}
-			keys[r] = k
 		}
 	default:
 		for r := range keys[:n] {
-			keys[r] = c.rule.key(rows[r*features+f])
+			keys[r] = s.key(i, rows[r*features+f])
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // rule is how a value of a feature becomes its key: a number of 32 bits such that it goes left at a node if its key is not above
-// that of the threshold. All that nodes do with missing values is in the keys, so that the nodes themselves only compare.
+// that of the threshold (cuts). All that nodes do with missing values is in the keys, so that the nodes themselves only compare.
 type rule uint8
 
 const (
@@ -56,8 +56,10 @@ func ruleOf(k Kind) rule {
 // ZeroMost32 is ZeroMost for numbers of 32 bits.
 var ZeroMost32 = Floor32(ZeroMost)
 
-// key is the key of a value.
-func (r rule) key(v float32) int32 {
+// key is the key of a value in column i.
+func (s *Scorer) key(i int, v float64) int32 {
+	r := s.columns[i].rule
+	v = s.e.Numbers.Value(v)
 	if r <= levelLeft {
 		switch {
 		case v >= 0 && v < math.MaxInt32:
@@ -76,13 +78,97 @@ func (r rule) key(v float32) int32 {
 		}
 		v = 0
 	}
-	if r >= zeroLeft && v <= ZeroMost32 && v >= -ZeroMost32 {
+	if r >= zeroLeft && math.Abs(v) <= ZeroMost {
 		if r == zeroLeft {
 			return keyLeft
 		}
 		return keyRight
 	}
-	return order(v)
+	return s.cuts[i].value(v)
+}
+
+// plain reports whether of a column the key of a value that is a finite float32 is its order.
+func (s *Scorer) plain(i int) bool {
+	r := s.columns[i].rule
+	return (r == nanLeft || r == nanRight) && !s.cuts[i].ranked && s.e.Numbers != LightGBM
+}
+
+// cuts are the thresholds of a column. A key is a number of 32 bits, and values have 64: the key of a float32 is its order, and a
+// threshold has that of the largest float32 that is not above it. A value between two float32 has the key of the lower one if the
+// threshold between them is not below it, else that of the upper one. Where there are several thresholds between two float32 the keys of
+// the column are the numbers of thresholds below.
+type cuts struct {
+	sorted []float64 // ascending, each once; nil: all are float32
+	ranked bool
+}
+
+// cutsOf are those of the columns that trees ask for.
+func cutsOf(trees []Tree, at map[column]int32) []cuts {
+	all := make([]cuts, len(at))
+	for pass := range 2 { // which columns have some that are no float32, then all of those columns
+		for i := range trees {
+			t := &trees[i]
+			for n, v := range t.Threshold {
+				if t.Kind[n]&Categorical != 0 {
+					continue
+				}
+				c := &all[at[column{t.Feature[n], ruleOf(t.Kind[n])}]]
+				if pass == 0 && c.sorted == nil && float64(float32(v)) != v {
+					c.sorted = []float64{}
+				} else if pass == 1 && c.sorted != nil {
+					c.sorted = append(c.sorted, v)
+				}
+			}
+		}
+	}
+	for i := range all {
+		c := &all[i]
+		slices.Sort(c.sorted)
+		c.sorted = slices.Compact(c.sorted)
+		for k := 1; k < len(c.sorted) && !c.ranked; k++ {
+			c.ranked = Floor32(c.sorted[k-1]) == Floor32(c.sorted[k])
+		}
+	}
+	return all
+}
+
+// below is how many thresholds are below v.
+func (c *cuts) below(v float64) int {
+	lo, n := 0, len(c.sorted)
+	for n > 0 {
+		half := n >> 1
+		if c.sorted[lo+half] < v {
+			lo += half + 1
+			n -= half + 1
+		} else {
+			n = half
+		}
+	}
+	return lo
+}
+
+// threshold is the key of a threshold of the column.
+func (c *cuts) threshold(t float64) int32 {
+	if c.ranked {
+		return int32(c.below(t))
+	}
+	return order(Floor32(t))
+}
+
+// value is the key of a value, which is not NaN.
+func (c *cuts) value(v float64) int32 {
+	if c.ranked {
+		return int32(c.below(v))
+	}
+	f := Floor32(v)
+	k := order(f)
+	if float64(f) == v {
+		return k
+	}
+	if at := c.below(v); at < len(c.sorted) && Floor32(c.sorted[at]) == f {
+		return k
+	}
+	return k + 1
 }
 
 // order is a number that is as much above those of others as v is, which is not NaN; those of 0 and -0 are one.
@@ -128,22 +214,18 @@ func columnsOf(trees []Tree) []column {
 }
 
 // keys writes those of a row. Features beyond it are 0.
-func (s *Scorer) keys(row []float32, keys []int32) {
+func (s *Scorer) keys(row []float64, keys []int32) {
 	keys = keys[:len(s.columns)]
 	for i, c := range s.columns {
-		v := float32(0)
+		v := 0.0
 		if int(c.feature) < len(row) {
 			v = row[c.feature]
 		}
-		// What most columns are is done here without a call.
-		if c.rule == nanLeft || c.rule == nanRight {
-			k := order(v)
-			if v != v {
-				k = math.MinInt32 - int32(c.rule-nanLeft) // which goes round to keyRight
-			}
-			keys[i] = k
+		// What most values are is done here without a call.
+		if x := float32(v); float64(x) == v && x-x == 0 && s.plainColumns[i] {
+			keys[i] = order(x)
 			continue
 		}
-		keys[i] = c.rule.key(v)
+		keys[i] = s.key(i, v)
 	}
 }

@@ -35,7 +35,8 @@ func differAll(a, b *Ensemble, within float64) string {
 		{"link", a.Objective.Link, b.Objective.Link}, {"sigmoid", max(a.Objective.Sigmoid, 0), max(b.Objective.Sigmoid, 0)},
 		{"features", a.Features.Width, b.Features.Width}, {"trees of an iteration", a.Group, b.Group},
 		{"iterations that score", len(a.Scoring()) / a.Group, len(b.Scoring()) / b.Group}, {"mean of the trees", a.Mean, b.Mean},
-		{"sums in float32", a.Single, b.Single}, {"start scores of rows", a.NeedsStart, b.NeedsStart},
+		{"sums in float32", a.Single, b.Single}, {"values of rows", a.Numbers.name(), b.Numbers.name()},
+		{"start scores of rows", a.NeedsStart, b.NeedsStart},
 	} {
 		if x.what == "iterations that score" && a.Best == 0 && b.Best == 0 {
 			continue // the trees tell

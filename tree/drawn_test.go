@@ -17,22 +17,25 @@ type drawing struct {
 }
 
 var (
-	nan  = float32(math.NaN())
-	odds = []float32{0, float32(math.Copysign(0, -1)), nan, 1e-35, -1e-35, 1e-34, 1e-44, math.MaxFloat32, -math.MaxFloat32,
-		float32(math.Inf(1)), float32(math.Inf(-1)), 0.5, 1, 2, 3, -1, -0.5, 7.5, 31, 32, 33, 1e9, 3e9}
+	nan  = math.NaN()
+	odds = []float64{0, math.Copysign(0, -1), nan, ZeroMost, -ZeroMost, 1e-35, 1e-34, 1e-44, 1e-46, -1e-46, math.MaxFloat32, -math.MaxFloat32, 1e39,
+		-1e300, math.Inf(1), math.Inf(-1), 0.1, 1600000000, 1600000001, 1 << 53, 0.5, 1, 2, 3, -1, -0.5, 7.5, 31, 32, 33, 1e9, 3e9}
 )
 
 // number is a value of a row, or nearly one.
-func number(rng *rand.Rand) float32 {
-	if rng.IntN(2) == 0 {
+func number(rng *rand.Rand) float64 {
+	switch rng.IntN(4) {
+	case 0, 1:
 		return odds[rng.IntN(len(odds))]
+	case 2: // several between two float32
+		return 3 + float64(rng.IntN(9))*0x1p-25
 	}
-	return float32(rng.IntN(9)-4) / 2
+	return float64(rng.IntN(9)-4) / 2
 }
 
 // threshold is a number that is often one of a row, or just beside.
 func threshold(rng *rand.Rand) float64 {
-	v := float64(number(rng))
+	v := number(rng)
 	switch {
 	case v != v:
 		return 0.1
@@ -48,7 +51,8 @@ func threshold(rng *rand.Rand) float64 {
 func (d drawing) ensemble(t *rapid.T) *Ensemble {
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	e := &Ensemble{Objective: Objective{Name: "drawn", Link: Identity}, Classes: rapid.IntRange(1, 3).Draw(t, "classes"),
-		Single: rapid.Bool().Draw(t, "single"), NeedsStart: rapid.Bool().Draw(t, "beside"), Mean: rapid.IntRange(0, 3).Draw(t, "mean") == 0}
+		Single: rapid.Bool().Draw(t, "single"), Numbers: Numbers(rapid.IntRange(0, 2).Draw(t, "numbers")),
+		NeedsStart: rapid.Bool().Draw(t, "beside"), Mean: rapid.IntRange(0, 3).Draw(t, "mean") == 0}
 	for f := range rapid.IntRange(1, d.features).Draw(t, "features") {
 		e.Features.Add(Feature{Name: fmt.Sprint("f", f), Categorical: d.sets && rng.IntN(3) == 0})
 	}
@@ -141,9 +145,9 @@ func (t *Tree) weight(child int32) float64 {
 }
 
 // rows draws n rows of so many features.
-func drawRows(t *rapid.T, n, features int) []float32 {
+func drawRows(t *rapid.T, n, features int) []float64 {
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "rows"), 2))
-	rows := make([]float32, n*features)
+	rows := make([]float64, n*features)
 	for i := range rows {
 		rows[i] = number(rng)
 	}

@@ -43,6 +43,8 @@ type Ensemble struct {
 	Mean bool
 	// Single says that scores are added up in float32, as XGBoost does, and not in float64.
 	Single bool
+	// Numbers is how values of rows are read.
+	Numbers Numbers
 	// NeedsStart says that the trees were grown from start scores of the rows, which are not part of the ensemble: its scores are added to
 	// them.
 	NeedsStart bool
@@ -50,6 +52,29 @@ type Ensemble struct {
 	Labels []float32
 	// Origin is the program and version that wrote the trees; "": this one.
 	Origin string
+}
+
+// Numbers is how values of rows are read before nodes compare them.
+type Numbers uint8
+
+// The ways to read values.
+const (
+	Float64  Numbers = iota // as they are, but infinity as the largest number, up to which all numbers are
+	Float32                 // rounded to float32: as XGBoost does, and as this program once did
+	LightGBM                // as they are, but those of at most ZeroMost in size as 0
+)
+
+// Value is what nodes compare of a value of a row.
+func (n Numbers) Value(v float64) float64 {
+	switch {
+	case n == Float32:
+		return float64(float32(v))
+	case n == LightGBM && math.Abs(v) <= ZeroMost:
+		return 0
+	case n == Float64 && v > math.MaxFloat64:
+		return math.MaxFloat64
+	}
+	return v
 }
 
 // Iterations is how many there are.

@@ -129,13 +129,14 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		row, want, got := []float32{1, nan, -1, 2, 17}, make([]float64, e.Classes), make([]float64, e.Classes)
+		row, want, got := []float64{1, nan, -1, 2, 17}, make([]float64, e.Classes), make([]float64, e.Classes)
 		e.Score(row, want)
 		s := Compile(e)
 		if s.Row(row, got); !same(got, want) {
 			t.Fatalf("scores %v, want %v", got, want)
 		}
-		if s.Sparse([]int{0, 5}, []int64{0, 1, 2, 3, 4}, row, 0, got); !same(got, want) {
+		single, exact := split(row)
+		if s.Sparse([]int{0, 5}, []int64{0, 1, 2, 3, 4}, single, exact, 0, got); !same(got, want) {
 			t.Fatalf("sparse scores %v, want %v", got, want)
 		}
 		if numbers := e.Classes * (e.Features.Width + 1); numbers <= 1<<20 { // which the caller makes room for

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"thole.example/matrix"
 )
@@ -59,6 +60,36 @@ type written struct {
 	NeedsStart bool            `json:"beside,omitempty"`
 	Labels     []float32       `json:"labels,omitempty"`
 	Origin     string          `json:"origin,omitempty"`
+	Values     string          `json:"values,omitempty"` // of rows, how they are read; models that do not say it are older
+}
+
+// name is how a text says it.
+func (n Numbers) name() string { return [...]string{"float64", "float32", "lightgbm"}[n] }
+
+// MarshalText implements encoding.TextMarshaler.
+func (n Numbers) MarshalText() ([]byte, error) { return []byte(n.name()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (n *Numbers) UnmarshalText(text []byte) error {
+	for one := range LightGBM + 1 {
+		if one.name() == string(text) {
+			*n = one
+			return nil
+		}
+	}
+	return fmt.Errorf("values of rows are read as %q, want float64, float32 or lightgbm: the model needs a newer version", text)
+}
+
+// numbersOf is what a text says of the values of rows, which older ones do not: they were rounded to float32, but for models of LightGBM.
+func numbersOf(w *written) (Numbers, error) {
+	if w.Values == "" && strings.HasPrefix(strings.ToLower(w.Origin), LightGBM.name()) {
+		return LightGBM, nil
+	} else if w.Values == "" {
+		return Float32, nil
+	}
+	var n Numbers
+	err := n.UnmarshalText([]byte(w.Values))
+	return n, err
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -67,7 +98,8 @@ func (e *Ensemble) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := written{e.Objective, e.Classes, list, 0, "", e.Group, e.Best, e.Mean, e.Single, e.NeedsStart, e.Labels, e.Origin}
+	w := written{e.Objective, e.Classes, list, 0, "", e.Group, e.Best, e.Mean, e.Single, e.NeedsStart, e.Labels, e.Origin,
+		e.Numbers.name()}
 	if !e.Features.dense() {
 		w.Width = e.Features.Width
 	}
@@ -91,6 +123,10 @@ func (e *Ensemble) UnmarshalJSON(text []byte) error {
 	e.Objective, e.Classes, e.Group, e.Best, e.Mean, e.Single = w.Objective, w.Classes, w.Group, w.Best, w.Mean, w.Single
 	e.NeedsStart, e.Labels, e.Origin = w.NeedsStart, w.Labels, w.Origin
 	e.Features.Stem = w.Stem
+	var err error
+	if e.Numbers, err = numbersOf(&w); err != nil {
+		return err
+	}
 	return e.Features.read(w.Features, w.Width)
 }
 

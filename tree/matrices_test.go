@@ -51,11 +51,11 @@ func TestMatrices(t *testing.T) {
 // TestScore scores rows whose ways are followed by hand.
 func TestScore(t *testing.T) {
 	for _, c := range []struct {
-		row  []float32
+		row  []float64
 		want float64
 	}{
-		{[]float32{30.5, 2}, 0.25 - 1 + 0.125}, {[]float32{30.5, 1}, 0.25 + 0.5 + 0.125}, {[]float32{31, 2}, 0.25 + 2 + 0.125},
-		{[]float32{nan, 2}, 0.25 - 1 + 0.125}, {[]float32{nan, nan}, 0.25 + 0.5 + 0.125}, {[]float32{0, 77}, 0.25 + 0.5 + 0.125},
+		{[]float64{30.5, 2}, 0.25 - 1 + 0.125}, {[]float64{30.5, 1}, 0.25 + 0.5 + 0.125}, {[]float64{31, 2}, 0.25 + 2 + 0.125},
+		{[]float64{nan, 2}, 0.25 - 1 + 0.125}, {[]float64{nan, nan}, 0.25 + 0.5 + 0.125}, {[]float64{0, 77}, 0.25 + 0.5 + 0.125},
 		{nil, 0.25 + 0.5 + 0.125},
 	} {
 		got := make([]float64, 1)

@@ -25,7 +25,7 @@ const permutedValues = 1 << 14
 // Permuted is Batch of rows that have, of one feature, the value of another row: row i that of row order[i]. It works on so many
 // goroutines; rows are not changed. What it scores says how much the scores depend on the feature
 // (L. Breiman, Random forests, 2001, section 10).
-func (s *Scorer) Permuted(rows []float32, features, feature int, order []uint32, out []float64, cores int) {
+func (s *Scorer) Permuted(rows []float64, features, feature int, order []uint32, out []float64, cores int) {
 	classes, n := s.e.Classes, len(order)
 	some := max(1, permutedValues/max(1, features))
 	blocks := (n + some - 1) / some
@@ -33,7 +33,7 @@ func (s *Scorer) Permuted(rows []float32, features, feature int, order []uint32,
 	var group sync.WaitGroup
 	for range min(cores, blocks) {
 		group.Go(func() {
-			own := make([]float32, some*features)
+			own := make([]float64, some*features)
 			for k := int(next.Add(1)) - 1; k < blocks; k = int(next.Add(1)) - 1 {
 				lo := k * some
 				hi := min(n, lo+some)

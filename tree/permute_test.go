@@ -27,7 +27,7 @@ func TestPermuted(t *testing.T) {
 		if !same(out, want) {
 			t.Fatalf("%v, want %v", out, want)
 		}
-		if !slices.EqualFunc(rows, before, func(a, b float32) bool { return a == b || a != a && b != b }) {
+		if !slices.EqualFunc(rows, before, func(a, b float64) bool { return a == b || a != a && b != b }) {
 			t.Fatal("rows were changed")
 		}
 	})

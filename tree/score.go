@@ -3,10 +3,10 @@ package tree
 // Score adds up what the trees say of one row, whose feature i has the value row[i] (features beyond it are 0; NaN is missing), into
 // scores, one for each class: to the start scores in the order of the trees, in float32 if the ensemble is Single. It is the definition
 // that faster ways are held to.
-func (e *Ensemble) Score(row []float32, scores []float64) {
+func (e *Ensemble) Score(row []float64, scores []float64) {
 	at := func(f int32) float64 {
 		if int(f) < len(row) {
-			return float64(row[f])
+			return e.Numbers.Value(row[f])
 		}
 		return 0
 	}

@@ -3,8 +3,8 @@ package tree
 import "sync"
 
 // Scorer scores rows as [Ensemble.Score] does, bit for bit, and faster. It keeps what it needs of the ensemble in few bytes: thresholds
-// are rounded down to float32, which is exact for rows of float32, and all missing values are decided before the trees are walked
-// (rule). It is not changed; any number of goroutines may score with it.
+// are keys of 32 bits, to which values are compared by keys of theirs (cuts), and all missing values are decided before the trees are
+// walked (rule). It is not changed; any number of goroutines may score with it.
 //
 // A tree is kept in one of two ways. One whose leaves are about equally deep is filled up to a complete tree: inner nodes 1 to
 // 1<<depth - 1 with the children 2i and 2i+1, so that a step needs no addresses of children. Of others each node has the place of its
@@ -15,6 +15,8 @@ type Scorer struct {
 	e            *Ensemble // classes, and what is done with sums
 	start        []float64 // of each class; nil: rows come with their own
 	columns      []column
+	cuts         []cuts     // of each column
+	plainColumns []bool     // of each column
 	features     *Numbering // those that trees ask for
 	first        []int32    // of each of them its first column, and how many columns there are
 	trees        []walk
@@ -76,6 +78,10 @@ func Compile(e *Ensemble) *Scorer {
 	at := make(map[column]int32, len(s.columns))
 	for i, c := range s.columns {
 		at[c] = int32(i)
+	}
+	s.cuts = cutsOf(trees, at)
+	for i := range s.columns {
+		s.plainColumns = append(s.plainColumns, s.plain(i))
 	}
 	for i := range trees {
 		s.add(&trees[i], at)
@@ -139,8 +145,9 @@ func (s *Scorer) fill(t *Tree, at map[column]int32, full []uint64, values []floa
 	}
 	switch {
 	case child >= 0:
-		k := order(Floor32(t.Threshold[child]))
-		full[i] = uint64(uint32(k))<<32 | uint64(at[column{t.Feature[child], ruleOf(t.Kind[child])}])
+		c := at[column{t.Feature[child], ruleOf(t.Kind[child])}]
+		k := s.cuts[c].threshold(t.Threshold[child])
+		full[i] = uint64(uint32(k))<<32 | uint64(c)
 		s.fill(t, at, full, values, t.Left[child], 2*i)
 		s.fill(t, at, full, values, t.Right[child], 2*i+1)
 	case i < len(full): // all below is this leaf
@@ -170,7 +177,7 @@ func (s *Scorer) link(t *Tree, at map[column]int32, nodes []node) {
 			s.words = append(s.words, t.Set(int(child))...)
 			s.bounds = append(s.bounds, int32(len(s.words)))
 		} else {
-			n.key = order(Floor32(t.Threshold[child]))
+			n.key = s.cuts[n.column].threshold(t.Threshold[child])
 		}
 		nodes[i] = n
 		from = append(from, t.Left[child], t.Right[child])

@@ -74,7 +74,7 @@ func TestScorerOfLarge(t *testing.T) {
 			t.Errorf("%s: scored by blocks", what)
 		}
 		rng, n, width := rand.New(rand.NewPCG(1, 2)), 67, e.Features.Width
-		rows, out := make([]float32, n*width), make([]float64, n)
+		rows, out := make([]float64, n*width), make([]float64, n)
 		for i := range rows {
 			rows[i] = number(rng)
 		}
@@ -104,13 +104,13 @@ func TestSparse(t *testing.T) {
 		}
 		s, width := Compile(e), e.Features.Width
 		for range 2 { // the absent value changes
-			absent := rapid.SampledFrom([]float32{0, 1, float32(math.NaN())}).Draw(t, "absent")
+			absent := rapid.SampledFrom([]float64{0, 1, math.NaN()}).Draw(t, "absent")
 			n := rapid.SampledFrom([]int{0, 1, 3, 15, 16, 70, 100}).Draw(t, "rows")
 			rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "values"), 3))
-			ptr, ids, values := []int{5}, make([]int64, 5), make([]float32, 5) // as of rows in the middle of a batch
+			ptr, ids, values := []int{5}, make([]int64, 5), make([]float64, 5) // as of rows in the middle of a batch
 			want, got := make([]float64, n*e.Classes), make([]float64, n*e.Classes)
 			for r := range n {
-				row := slices.Repeat([]float32{absent}, width)
+				row := slices.Repeat([]float64{absent}, width)
 				for range rng.IntN(6) {
 					id, v := int64((rng.IntN(14)-1)*apart+rng.IntN(10)/9), number(rng)
 					if ids, values = append(ids, id), append(values, v); id >= 0 && id < int64(width) {
@@ -120,19 +120,28 @@ func TestSparse(t *testing.T) {
 				ptr = append(ptr, len(ids))
 				e.Score(row, want[r*e.Classes:(r+1)*e.Classes])
 			}
-			if s.Sparse(ptr, ids, values, absent, got); !same(got, want) {
+			single, exact := split(values)
+			if s.Sparse(ptr, ids, single, exact, absent, got); !same(got, want) {
 				t.Fatalf("%v %v %v absent %v: %v, want %v", ptr, ids, values, absent, got, want)
 			}
 		}
 	})
 }
 
+// split is values as Sparse takes them.
+func split(values []float64) (single []float32, exact []float64) {
+	for _, v := range values {
+		single = append(single, float32(v))
+	}
+	return single, values
+}
+
 // TestRowAllocates nothing, and neither do the others.
 func TestRowAllocates(t *testing.T) {
 	e := grown(20, 30, 6, 0)
-	s, out, rows := Compile(e), make([]float64, 100), make([]float32, 100*20)
+	s, out, rows := Compile(e), make([]float64, 100), make([]float64, 100*20)
 	for what, f := range map[string]func(){"Row": func() { s.Row(rows[:20], out[:1]) }, "Batch": func() { s.Batch(rows, 20, out) },
-		"Sparse": func() { s.Sparse([]int{0, 2}, []int64{3, 9}, rows[:2], 0, out[:1]) }} {
+		"Sparse": func() { s.Sparse([]int{0, 2}, []int64{3, 9}, make([]float32, 2), rows[:2], 0, out[:1]) }} {
 		if n := testing.AllocsPerRun(100, f); n != 0 {
 			t.Errorf("%s allocates %v times", what, n)
 		}
@@ -148,7 +157,7 @@ func TestScorerIsShared(t *testing.T) {
 		all.Go(func() {
 			rng := rand.New(rand.NewPCG(uint64(g), 3))
 			for range 50 {
-				row, want, got := make([]float32, 10), make([]float64, 1), make([]float64, 1)
+				row, want, got := make([]float64, 10), make([]float64, 1), make([]float64, 1)
 				for i := range row {
 					row[i] = number(rng)
 				}
@@ -156,7 +165,8 @@ func TestScorerIsShared(t *testing.T) {
 				if s.Row(row, got); !same(got, want) {
 					t.Errorf("%v: %v, want %v", row, got, want)
 				}
-				if s.Sparse([]int{0, 10}, []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, row, float32(g%2), got); !same(got, want) {
+				single, exact := split(row)
+				if s.Sparse([]int{0, 10}, []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, single, exact, float64(g%2), got); !same(got, want) {
 					t.Errorf("sparse %v: %v, want %v", row, got, want)
 				}
 			}
@@ -194,9 +204,9 @@ func grown(features, trees, depth, leaves int) *Ensemble {
 func BenchmarkScore(b *testing.B) {
 	const features, n = 28, 4096
 	rng := rand.New(rand.NewPCG(7, 8))
-	rows, out := make([]float32, features*n), make([]float64, n)
+	rows, out := make([]float64, features*n), make([]float64, n)
 	for i := range rows {
-		rows[i] = float32(rng.NormFloat64())
+		rows[i] = float64(float32(rng.NormFloat64()))
 	}
 	rate := func(b *testing.B, rows int) {
 		b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
@@ -212,7 +222,7 @@ func BenchmarkScore(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("width=%d/Sparse", width), func(b *testing.B) {
 			for b.Loop() {
-				x.Sparse(ptr, ids, values, 0, out)
+				x.Sparse(ptr, ids, values, nil, 0, out)
 			}
 			rate(b, n)
 		})

@@ -135,7 +135,7 @@ func (t *Tree) rows(child int32, byWeight bool) float64 {
 // Contributions writes what each feature contributes to the score of a row into out: for each class as many numbers as the ensemble
 // has features, and one more, the score that is expected where no feature is known. Their sum is the score (of Single models
 // but for the rounding of their sums). Features beyond the row are 0.
-func (x *Explainer) Contributions(row []float32, out []float64) {
+func (x *Explainer) Contributions(row []float64, out []float64) {
 	wide := x.e.Features.Width + 1
 	clear(out)
 	w := x.scratch.Get().(*shapWalk)
@@ -143,11 +143,11 @@ func (x *Explainer) Contributions(row []float32, out []float64) {
 	for i := range trees {
 		t := &trees[i]
 		if len(t.Feature) > 0 {
-			w.shapTree, w.t, w.row, w.out = &x.trees[i], t, row, out[t.Class*wide:(t.Class+1)*wide]
+			w.shapTree, w.e, w.t, w.row, w.out = &x.trees[i], x.e, t, row, out[t.Class*wide:(t.Class+1)*wide]
 			w.start()
 		}
 	}
-	w.t, w.row, w.out, w.shapTree = nil, nil, nil, nil
+	w.e, w.t, w.row, w.out, w.shapTree = nil, nil, nil, nil, nil
 	x.scratch.Put(w)
 	for c := range x.e.Classes {
 		x.mean(out[c*wide : (c+1)*wide])

@@ -11,14 +11,14 @@ import (
 )
 
 // expectation is the mean of a tree over rows of training that agree with the row in the known features.
-func (t *Tree) expectation(child int32, row []float32, known uint, byWeight bool) float64 {
+func (t *Tree) expectation(child int32, row []float64, known uint, byWeight bool) float64 {
 	if child < 0 {
 		return t.LeafValue[^child]
 	}
 	f := t.Feature[child]
 	l, r := t.Left[child], t.Right[child]
 	if known>>f&1 == 1 {
-		if t.GoesLeft(int(child), float64(row[f])) {
+		if t.GoesLeft(int(child), row[f]) {
 			return t.expectation(l, row, known, byWeight)
 		}
 		return t.expectation(r, row, known, byWeight)
@@ -28,8 +28,12 @@ func (t *Tree) expectation(child int32, row []float32, known uint, byWeight bool
 }
 
 // shapley is by its definition: the mean over all orders in which features become known of what each one changes.
-func (e *Ensemble) shapley(row []float32) []float64 {
+func (e *Ensemble) shapley(row []float64) []float64 {
 	n := e.Features.Width
+	seen := make([]float64, len(row))
+	for i, v := range row {
+		seen[i] = e.Numbers.Value(v)
+	}
 	out := make([]float64, e.Classes*(n+1))
 	orders := make([]float64, n+1)
 	for i := range orders {
@@ -47,7 +51,7 @@ func (e *Ensemble) shapley(row []float32) []float64 {
 					root = ^0
 				}
 				if t.Class == c {
-					worth[known] += t.expectation(root, row, uint(known), e.Single)
+					worth[known] += t.expectation(root, seen, uint(known), e.Single)
 				}
 			}
 			worth[known] += e.Start[c]
@@ -131,7 +135,7 @@ func TestContributionsByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := make([]float64, 3)
-	x.Contributions([]float32{31, 1}, got)
+	x.Contributions([]float64{31, 1}, got)
 	// Of 10 rows 4 come to the leaf of 2, 2 to that of -1 (of 6), 4 to that of 0.5. Known age: 2. Known town 1 (not in the set):
 	// (6*0.5 + 4*2)/10 = 1.1.
 	// None: (-2 + 2 + 8)/10 = 0.8. Age is worth (1.2 + 0.9)/2, the town (0.3 + 0)/2.
@@ -165,7 +169,7 @@ func TestContributionsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, score := make([]float64, e.Features.Width+1), []float64{0}
-	row := make([]float32, e.Features.Width)
+	row := make([]float64, e.Features.Width)
 	for i := range row {
 		row[i] = -1
 	}
@@ -202,9 +206,9 @@ func BenchmarkContributions(b *testing.B) {
 				b.Fatal(err)
 			}
 			rng := rand.New(rand.NewPCG(7, 8))
-			row, out := make([]float32, 28), make([]float64, 29)
+			row, out := make([]float64, 28), make([]float64, 29)
 			for i := range row {
-				row[i] = float32(rng.NormFloat64())
+				row[i] = float64(float32(rng.NormFloat64()))
 			}
 			for b.Loop() {
 				x.Contributions(row, out)

@@ -31,7 +31,8 @@ func newGauss(n int) *gauss {
 type shapWalk struct {
 	*shapTree
 	t      *Tree
-	row    []float32
+	e      *Ensemble
+	row    []float64
 	out    []float64
 	levels []shapLevel
 }
@@ -69,7 +70,7 @@ func (w *shapWalk) start() {
 func (w *shapWalk) split(node int32, product, into []float64) {
 	t, f, v := w.t, w.t.Feature[node], 0.0
 	if int(f) < len(w.row) {
-		v = float64(w.row[f])
+		v = w.e.Numbers.Value(w.row[f])
 	}
 	goes := 1
 	if t.GoesLeft(int(node), v) {

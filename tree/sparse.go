@@ -11,19 +11,19 @@ import (
 type sparseKeys struct {
 	block
 	rows, row, column int    // how many rows there are; how far those of the next row, and of the next column, are
-	absent            uint32 // bits of the value whose keys they are
+	absent            uint64 // bits of the value whose keys they are
 	filled            bool
 }
 
 // fill makes the keys those of the value absent, unless they are.
-func (k *sparseKeys) fill(columns []column, absent float32) {
-	bits := math.Float32bits(absent)
+func (k *sparseKeys) fill(s *Scorer, absent float64) {
+	bits := math.Float64bits(absent)
 	if k.filled && k.absent == bits {
 		return
 	}
 	k.filled, k.absent = true, bits
-	for i, c := range columns {
-		key := c.rule.key(absent)
+	for i := range s.columns {
+		key := s.key(i, absent)
 		if keys := k.keys[i*k.column:]; k.row == 1 {
 			keys = keys[:k.rows]
 			for r := range keys {
@@ -39,16 +39,17 @@ func (k *sparseKeys) fill(columns []column, absent float32) {
 
 // Sparse scores rows that say some features each, and of which all others have the value absent, which is 0 or NaN most often, into out,
 // as Batch does: row i has the features ids[ptr[i]:ptr[i+1]] with the values of the same places. Features that no tree asks for are
-// nothing; of one that a row has twice the last value counts. A row takes as long as it says features, however many there are. Nothing is
+// nothing; of one that a row has twice the last value counts. exact, if not nil, has the values that are no
+// float32 in place of values. A row takes as long as it says features, however many there are. Nothing is
 // allocated after the first calls.
-func (s *Scorer) Sparse(ptr []int, ids []int64, values []float32, absent float32, out []float64) {
+func (s *Scorer) Sparse(ptr []int, ids []int64, values []float32, exact []float64, absent float64, out []float64) {
 	classes := s.e.Classes
 	n := len(out) / classes
 	if s.wides != nil && n >= blockLeast {
 		k := s.sparseBlocks.Get().(*sparseKeys)
 		for n >= blockLeast {
 			some := min(n, k.rows)
-			s.setKeys(k, ptr[:some+1], ids, values, absent)
+			s.setKeys(k, ptr[:some+1], ids, values, exact, absent)
 			s.wideSums(&k.block, some, out)
 			s.resetKeys(k, ptr[:some+1], ids, absent)
 			ptr, out, n = ptr[some:], out[some*classes:], n-some
@@ -61,7 +62,7 @@ func (s *Scorer) Sparse(ptr []int, ids []int64, values []float32, absent float32
 	k := s.sparseRows.Get().(*sparseKeys)
 	for n > 0 {
 		some := min(n, k.rows)
-		s.setKeys(k, ptr[:some+1], ids, values, absent)
+		s.setKeys(k, ptr[:some+1], ids, values, exact, absent)
 		s.rows(k.keys, some, out[:some*classes])
 		s.resetKeys(k, ptr[:some+1], ids, absent)
 		ptr, out, n = ptr[some:], out[some*classes:], n-some
@@ -70,8 +71,8 @@ func (s *Scorer) Sparse(ptr []int, ids []int64, values []float32, absent float32
 }
 
 // setKeys sets the keys of what rows say; all others are those of the value absent.
-func (s *Scorer) setKeys(k *sparseKeys, ptr []int, ids []int64, values []float32, absent float32) {
-	k.fill(s.columns, absent)
+func (s *Scorer) setKeys(k *sparseKeys, ptr []int, ids []int64, values []float32, exact []float64, absent float64) {
+	k.fill(s, absent)
 	for r := range len(ptr) - 1 {
 		lo, hi := ptr[r], ptr[r+1]
 		for i, id := range ids[lo:hi] {
@@ -79,11 +80,14 @@ func (s *Scorer) setKeys(k *sparseKeys, ptr []int, ids []int64, values []float32
 			if number < 0 {
 				continue
 			}
-			v := values[lo+i]
+			v, whole := values[lo+i], float64(values[lo+i])
+			if exact != nil {
+				whole = exact[lo+i]
+			}
 			for c := s.first[number]; c < s.first[number+1]; c++ {
-				key, rule := order(v), s.columns[c].rule
-				if v != v || rule < nanLeft || rule > nanRight { // what most columns are is done here without a call
-					key = rule.key(v)
+				key := order(v)
+				if float64(v) != whole || v-v != 0 || !s.plainColumns[c] { // what most values are is done here without a call
+					key = s.key(int(c), whole)
 				}
 				k.keys[r*k.row+int(c)*k.column] = key
 			}
@@ -92,7 +96,7 @@ func (s *Scorer) setKeys(k *sparseKeys, ptr []int, ids []int64, values []float32
 }
 
 // resetKeys makes the keys that rows set those of the value absent again. Where they say much it is faster to fill all.
-func (s *Scorer) resetKeys(k *sparseKeys, ptr []int, ids []int64, absent float32) {
+func (s *Scorer) resetKeys(k *sparseKeys, ptr []int, ids []int64, absent float64) {
 	n := len(ptr) - 1
 	if 8*(ptr[n]-ptr[0]) > k.rows*len(s.columns) {
 		k.filled = false
@@ -105,7 +109,7 @@ func (s *Scorer) resetKeys(k *sparseKeys, ptr []int, ids []int64, absent float32
 				continue
 			}
 			for c := s.first[number]; c < s.first[number+1]; c++ {
-				k.keys[r*k.row+int(c)*k.column] = s.columns[c].rule.key(absent)
+				k.keys[r*k.row+int(c)*k.column] = s.key(int(c), absent)
 			}
 		}
 	}

@@ -54,12 +54,18 @@ func TestQuestion(t *testing.T) {
 			t.Errorf("%x: %s, want %s", set, got, want)
 		}
 	}
-	for want, v := range map[string]float64{"0.1": 0.1000000015, "0.49999997": 0.49999999, "1e-35": ZeroMost, "-Inf": -1e300,
-		"16777216": 1<<24 + 0.5} {
+	for _, c := range []struct {
+		v            float64
+		single, want string
+	}{{0.1000000015, "0.1", "0.1000000015"}, {0.49999999, "0.49999997", "0.49999999"}, {ZeroMost, "1e-35", "1.0000000180025095e-35"},
+		{-1e300, "-Inf", "-1e+300"}, {1<<24 + 0.5, "16777216", "16777216.5"}, {1600000000.5, "1600000000", "1600000000.5"}} {
 		e := two()
-		e.Trees[0].Threshold[0] = v
-		if got := e.question(&e.Trees[0], 0, 2); got != "age <= "+want {
-			t.Errorf("%v: %s, want %s", v, got, want)
+		e.Trees[0].Threshold[0] = c.v
+		if got := e.question(&e.Trees[0], 0, 2); got != "age <= "+c.want {
+			t.Errorf("%v: %s, want %s", c.v, got, c.want)
+		}
+		if e.Numbers = Float32; e.question(&e.Trees[0], 0, 2) != "age <= "+c.single {
+			t.Errorf("%v of 32 bits: %s, want %s", c.v, e.question(&e.Trees[0], 0, 2), c.single)
 		}
 	}
 	for want, k := range map[string]Kind{"missing as 0": DefaultLeft, "0 and missing: yes": ZeroMissing | DefaultLeft,

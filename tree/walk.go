@@ -3,7 +3,7 @@ package tree
 import "thole.example/kernel"
 
 // Row scores one row into scores, one for each class. It allocates nothing.
-func (s *Scorer) Row(row []float32, scores []float64) {
+func (s *Scorer) Row(row []float64, scores []float64) {
 	keys := s.scratch.Get().(*[]int32)
 	s.keys(row, *keys)
 	s.one((*keys)[:len(s.columns)], scores)
@@ -13,7 +13,7 @@ func (s *Scorer) Row(row []float32, scores []float64) {
 // Batch scores rows of so many features each, one after the other in rows, into out: scores of the first row, one for each class, then
 // of the second, as many rows as out has room for and rows must have. Rows may have fewer features than the trees ask for; those are
 // 0. It allocates nothing after the first calls.
-func (s *Scorer) Batch(rows []float32, features int, out []float64) {
+func (s *Scorer) Batch(rows []float64, features int, out []float64) {
 	classes := s.e.Classes
 	n := len(out) / classes
 	if s.wides != nil && n >= blockLeast {
@@ -31,7 +31,7 @@ func (s *Scorer) Batch(rows []float32, features int, out []float64) {
 }
 
 // walkRows is Batch without blocks.
-func (s *Scorer) walkRows(rows []float32, features int, out []float64) {
+func (s *Scorer) walkRows(rows []float64, features int, out []float64) {
 	keys := s.scratch.Get().(*[]int32)
 	classes, columns := s.e.Classes, len(s.columns)
 	for n := len(out) / classes; n > 0; {

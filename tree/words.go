@@ -2,6 +2,7 @@ package tree
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -34,12 +35,12 @@ func (f *Feature) level(i int) string {
 	return strconv.Itoa(i)
 }
 
-// short is a number in as few digits as say which one of 32 bits it is.
-func short(v float32) string {
-	if a := max(v, -v); a >= 1e-4 && a < 1e9 {
-		return strconv.FormatFloat(float64(v), 'f', -1, 32)
+// short is a number in as few digits as say which one of so many bits it is.
+func short(v float64, bits int) string {
+	if a := math.Abs(v); a >= 1e-4 && a < 1e15 {
+		return strconv.FormatFloat(v, 'f', -1, bits)
 	}
-	return strconv.FormatFloat(float64(v), 'g', -1, 32)
+	return strconv.FormatFloat(v, 'g', -1, bits)
 }
 
 // levels are the names of the first levels of a set, and how many more there are.
@@ -63,14 +64,22 @@ func (f *Feature) levels(set []uint32, most int) string {
 	return strings.Join(names, ", ")
 }
 
-// question is what an inner node asks; a yes goes left. Thresholds are those of rows of 32 bits.
+// threshold is one as rows of the ensemble meet it: where their values are of 32 bits it is the largest of those that is not above it.
+func (e *Ensemble) threshold(t float64) string {
+	if e.Numbers == Float32 {
+		return short(float64(Floor32(t)), 32)
+	}
+	return short(t, 64)
+}
+
+// question is what an inner node asks; a yes goes left.
 func (e *Ensemble) question(t *Tree, node, levels int) string {
 	f := int(t.Feature[node])
 	if t.Kind[node]&Categorical != 0 {
 		of := e.Features.At(f)
 		return fmt.Sprintf("%s in %s", e.name(f), of.levels(t.Set(node), levels))
 	}
-	return fmt.Sprintf("%s <= %s", e.name(f), short(Floor32(t.Threshold[node])))
+	return fmt.Sprintf("%s <= %s", e.name(f), e.threshold(t.Threshold[node]))
 }
 
 // missing is where an inner node sends what is missing.

@@ -155,15 +155,9 @@ func (p *plan) checkTarget(ctx context.Context) error {
 		return usageError{err}
 	}
 	p.compares = m.Loss
-	name := p.model
-	if name == "" {
-		name = "model"
+	if err := p.checkHolds(ctx, m.Metas(), nil); err != nil {
+		return err
 	}
-	w, err := format.Create(ctx, codec, &blob.Mem{}, blob.Base(name), m.Metas(), o)
-	if err != nil {
-		return usageError{format.Wrap(p.to, name, err)}
-	}
-	w.Abort(ctx)
 	return p.checkFormats(ctx, codec, m, o)
 }
 

@@ -26,6 +26,7 @@ func dataCommand(e *env) *cobra.Command {
 type clicking struct {
 	rows, skip          int64
 	seed                uint64
+	rate                float64
 	preset, format, out string
 	force               bool
 }
@@ -45,6 +46,7 @@ n1 to n13, nothing where one is missing, and the texts c1 to c26.`,
 		Example: `  thole data clicks --rows 20000 --out train.libsvm
   thole data clicks --rows 5000 --skip 20000 --out test.libsvm
   thole data clicks --rows 3 --format dummy
+  thole data clicks --preset criteo --rows 20000 --rate 0.01 --out rare.ffm
   thole data clicks --preset criteo --rows 20000 --out train.ffm
   thole data clicks --preset criteo --rows 20000 --out train.csv
   thole data clicks --preset criteo --rows 5000 --skip 1099511627776 --out test.ffm`,
@@ -54,6 +56,7 @@ n1 to n13, nothing where one is missing, and the texts c1 to c26.`,
 	f.Int64Var(&k.rows, "rows", 20_000, "examples")
 	f.Int64Var(&k.skip, "skip", 0, "examples to leave out before the first")
 	f.Uint64Var(&k.seed, "seed", 1, "seed of the model and of the examples")
+	f.Float64Var(&k.rate, "rate", 0, "share of clicks, such as 0.01 (default: about 0.4 of linear, 0.23 of criteo)")
 	f.StringVar(&k.preset, "preset", "linear", "linear or criteo: what the examples are like")
 	f.StringVar(&k.format, "format", "", "libsvm, libffm, csv, tsv, or dummy, in which numbers are buckets (default: by the ending, else "+
 		"libsvm)")
@@ -69,12 +72,16 @@ func (k *clicking) run(ctx context.Context, e *env) error {
 	if k.rows < 1 || k.skip < 0 || k.rows > clicksLimit || k.skip > clicksLimit {
 		return usageError{fmt.Errorf("--rows %d --skip %d, want 1 and 0, or more, up to %d", k.rows, k.skip, int64(clicksLimit))}
 	}
+	if k.rate != 0 && !(k.rate >= rateLeast && k.rate <= 1-rateLeast) {
+		return usageError{fmt.Errorf("--rate %v, want a share from %g to %g", k.rate, rateLeast, 1-rateLeast)}
+	}
 	source, err := data.FindSource(k.format, k.out)
 	if err != nil {
 		return usageError{err}
 	}
 	if k.format == "" {
-		if err := wantEnding(data.Unpacked(k.out), ", or a format named with --format", append([]string{".csv", ".tsv"}, lineEndings...)...); err != nil {
+		known := append([]string{".csv", ".tsv"}, lineEndings...)
+		if err := wantEnding(data.Unpacked(k.out), ", or a format named with --format", known...); err != nil {
 			return err
 		}
 	}
@@ -135,13 +142,24 @@ func rowsWriter(source *data.Source, model clickModel, first int64) func(w io.Wr
 	}
 }
 
+// rateLeast is the smallest share of a class: of some million examples a few are of it.
+const rateLeast = 1e-6
+
 // model is the one that examples of the source are drawn from.
 func (k *clicking) model(source string) (clickModel, error) {
 	switch k.preset {
 	case "linear":
-		return clicks(k.seed, k.skip+k.rows)
+		m, err := clicks(k.seed, k.skip+k.rows)
+		if err == nil && k.rate > 0 {
+			m.WithRate(k.rate)
+		}
+		return m, err
 	case "criteo":
-		return data.NewDeepClicks(data.DeepClicks{Seed: k.seed, Buckets: source == "dummy"}), nil
+		m := data.NewDeepClicks(data.DeepClicks{Seed: k.seed, Buckets: source == "dummy"})
+		if k.rate > 0 {
+			m.WithRate(k.rate)
+		}
+		return m, nil
 	}
 	return nil, usageError{fmt.Errorf("--preset %q, want linear or criteo", k.preset)}
 }

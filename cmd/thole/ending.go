@@ -2,16 +2,17 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
+
+	"thole.example/blob"
 )
 
 // fileEnding is the ending of a name that says what a file holds, in lower case and with its dot; "" if there is none. What begins with a
 // digit belongs to the name, as in lr-0.01.
 func fileEnding(name string) string {
-	ending := strings.ToLower(filepath.Ext(strings.TrimRight(name, "/")))
-	if len(ending) < 2 || strings.Trim(ending[1:2], "0123456789") == "" || ending == strings.ToLower(filepath.Base(name)) {
+	ending := strings.ToLower(blob.Ext(strings.TrimRight(name, "/")))
+	if len(ending) < 2 || strings.Trim(ending[1:2], "0123456789") == "" || ending == strings.ToLower(blob.Base(name)) {
 		return ""
 	}
 	return ending

@@ -103,7 +103,7 @@ func (x *explanation) find(ctx context.Context, e *env, o data.Options) (b *data
 func (x *explanation) explain(g *scoring, b *data.Batch, at int) *scoreFinding {
 	s := g.trees
 	n, w := g.width, s.view.Width()
-	row, by := make([]float32, w), make([]float64, n*(w+1))
+	row, by := make([]float64, w), make([]float64, n*(w+1))
 	f := &scoreFinding{Margin: make([]float64, n), others: make([]float64, n)}
 	s.view.Fill(b, at, at+1, row)
 	var start []float64

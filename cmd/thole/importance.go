@@ -89,16 +89,16 @@ type permutedFeature struct {
 
 // keptRows are the rows of all examples that were scored, one after the other, and their start scores, if they have some.
 type keptRows struct {
-	rows  []float32
+	rows  []float64
 	start []float64
 }
 
 // grow makes room for more rows, which it answers with, and keeps their start scores.
-func (k *keptRows) grow(n, width int, start []float64) ([]float32, error) {
+func (k *keptRows) grow(n, width int, start []float64) ([]float64, error) {
 	have, more := len(k.rows), n*width
-	if left := availableMemory(); have+more > cap(k.rows) && left > 0 && int64(4*(2*have+more)) > left {
+	if left := availableMemory(); have+more > cap(k.rows) && left > 0 && int64(8*(2*have+more)) > left {
 		return nil, fmt.Errorf("--importance wants the values of all examples in memory, of %s already %s, and only %s are left: want fewer "+
-			"examples", number.Of(have/width, "example"), format.Bytes(int64(4*have)), format.Bytes(left))
+			"examples", number.Of(have/width, "example"), format.Bytes(int64(8*have)), format.Bytes(left))
 	}
 	k.rows = slices.Grow(k.rows, more)[:have+more]
 	k.start = append(k.start, start...)

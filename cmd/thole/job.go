@@ -113,8 +113,8 @@ func (j *job) flags(e *env, c *cobra.Command) {
 	f.StringArrayVar(&j.valid, "validate", nil, "held-out examples, named as in --data; given several times, several sets, "+
 		"of which the first one decides")
 	f.Float64Var(&j.holdout, "holdout", 0, "share of the training examples to hold out, drawn by the seed")
-	f.StringVar(&j.holdBy, "holdout-by", "", "which examples --holdout selects: random, or interval: every k-th one (default: random; interval "+
-		"with --compat angel)")
+	f.StringVar(&j.holdBy, "holdout-by", "", "which examples --holdout selects: random, or interval: every k-th one (default: random; "+
+		"interval with --compat angel)")
 	f.Uint64Var(&j.holdSeed, "holdout-seed", 0, "seed by which --holdout draws (default: that of --seed)")
 	f.Float64Var(&j.sample, "sample", 0, "share of the training examples to train on, drawn by the seed (default: all)")
 	f.Float64Var(&j.posNeg, "pos-neg", 0, "positive examples in a batch for each negative one (default: as they come)")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,19 +17,23 @@ import (
 // defaultFormat is the format of models whose name has no ending. It holds everything that a training makes.
 const defaultFormat = "angel"
 
-// checkHolds refuses a format that cannot hold the matrices as they will be, before the first epoch, and names those that can.
+// checkHolds refuses a format that cannot hold the matrices and the files next to them, before the first epoch, and names those that can.
 func (p *plan) checkHolds(ctx context.Context, ms []matrix.Meta, files map[string][]byte) error {
 	codec, err := codecs().Lookup(p.to)
 	if err != nil {
 		return err
 	}
-	err = canHold(ctx, codec, ms, format.Options{Files: files, Set: p.set, Lossy: p.lossy})
+	o, name := format.Options{Files: files, Set: p.set, Lossy: p.lossy}, blob.Base(cmp.Or(p.model, "model"))
+	if err = canHold(ctx, codec, name, ms, o); err == nil {
+		return nil
+	}
+	err = usageError{format.Wrap(p.to, name, err)}
 	if !errors.Is(err, format.ErrLossy) && !errors.Is(err, format.ErrLimit) {
 		return err
 	}
 	var names []string
 	for _, c := range codecs() {
-		if i := c.Info(); i.Writes != "" && i.Needs == "" && canHold(ctx, c, ms, format.Options{Files: files}) == nil {
+		if i := c.Info(); i.Writes != "" && i.Needs == "" && canHold(ctx, c, "model"+i.Ext, ms, format.Options{Files: files}) == nil {
 			names = append(names, i.Name)
 		}
 	}
@@ -36,9 +41,9 @@ func (p *plan) checkHolds(ctx context.Context, ms []matrix.Meta, files map[strin
 }
 
 // canHold tells why a codec cannot hold the matrices; nil if it can.
-func canHold(ctx context.Context, c format.Codec, ms []matrix.Meta, o format.Options) error {
+func canHold(ctx context.Context, c format.Codec, name string, ms []matrix.Meta, o format.Options) error {
 	o.Relay = codecs().Relay() // partitions may be those of hashes
-	w, err := format.Create(ctx, c, &blob.Mem{}, "model"+c.Info().Ext, ms, o)
+	w, err := format.Create(ctx, c, &blob.Mem{}, name, ms, o)
 	if err == nil {
 		w.Abort(ctx)
 	}

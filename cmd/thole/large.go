@@ -166,7 +166,7 @@ func (p *plan) part() error {
 		return err
 	}
 	debug.FreeOSMemory() // what the reading left may be more than a part of the examples
-	p.mineOf.Model, p.mineOf.Tasks, p.mineOf.Offset = model, p.tasks, p.offset()
+	p.mineOf.Model, p.mineOf.Tasks, p.mineOf.Offset, p.mineOf.Measured = model, p.tasks, p.offset(), true
 	p.mineOf, err = p.mineOf.Keep(p.mine, p.forExamples())
 	if errors.Is(err, errors.ErrUnsupported) {
 		return usageError{err}

@@ -19,6 +19,7 @@ import (
 	"thole.example/optim"
 	"thole.example/ssp"
 	"thole.example/train"
+	"thole.example/tree"
 )
 
 // plan is a job with everything read and chosen: what all of its tasks share.
@@ -102,6 +103,14 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 	if p.loaded.classes != nil {
 		o.Classes = p.loaded.classes
 	}
+	if p.forest != nil {
+		if p.before != nil {
+			p.forest.Numbers = p.before.trees.Numbers
+		} else if p.to == "xgboost" { // which compares float32
+			p.forest.Numbers = tree.Float32
+		}
+		o.Exact = p.forest.Numbers != tree.Float32
+	}
 	var hints []string
 	if o.Table, err = p.columnsOf(ctx, e); err != nil {
 		return o, err
@@ -181,11 +190,13 @@ func (p *plan) settle(ctx context.Context, e *env, o data.Options) error {
 		fmt.Fprintf(e.err, "%s has %d columns: %d more are added, with the values that new ones begin with\n", j.load, p.loaded.dim,
 			p.conf.Dim-p.loaded.dim)
 	}
+	least := p.recipe.Defaults.Hyper["l2"]
 	if err := p.suit(); err != nil {
 		return err
 	}
+	p.sayPenalty(e, least)
 	if offset := p.offset(); offset != 0 { // the training begins where it would with all examples
-		p.recipe = p.recipe.From(-offset)
+		p.recipe = p.recipe.Shift(-offset)
 	}
 	if by := p.recipe.Far(); by != 0 {
 		fmt.Fprintf(e.err, "warning: the labels differ by much more or less than those that rates of networks suit: divide them by about %g\n",
@@ -231,16 +242,41 @@ func (p *plan) suit() error {
 	if p.asAngel {
 		return nil
 	}
-	p.recipe = p.recipe.ForLabels(nil, p.train.Label)
+	p.recipe = p.recipe.ForLabels(nil, p.train.Label, p.train.Weight, p.conf.Classes)
 	if p.widens() {
 		p.recipe.Defaults = *p.recipe.Wide // p.recipe is a copy
+		if p.recipe.Network() && p.recipe.Task == algo.Classification && p.minority() < rareClass {
+			p.recipe.Defaults.Most = 1
+		}
 	}
+	p.recipe = p.recipe.ForRows(p.train.Len())
 	j, asked := p.job, p.asked
 	j.rule, j.rate, j.schedule, j.per, j.batch, j.epochs = asked.rule, asked.rate, asked.schedule, asked.per, asked.batch, asked.epochs
 	dim, classes := p.conf.Dim, p.conf.Classes
 	err := p.chooseRule()
 	p.conf.Dim, p.conf.Classes = dim, classes
 	return err
+}
+
+// sayPenalty says that the penalty follows the number of examples, where it is not the recipe's, least.
+func (p *plan) sayPenalty(e *env, least float64) {
+	l2 := p.recipe.For(nil, p.job.rule).Hyper["l2"]
+	if _, given := p.conf.Hyper["l2"]; !given && l2 > least {
+		fmt.Fprintf(e.err, "l2: %.3g, 1/%d training examples (--l2 sets another)\n", l2, p.train.Len())
+	}
+}
+
+// rareClass is the share of the rarer class below which networks of many features make one epoch by default: in a second one they learn
+// the features of its examples by heart, and predict too little for others in the sum.
+const rareClass = 0.05
+
+// minority is the share of the rarer of two classes among the training examples.
+func (p *plan) minority() float64 {
+	positive := 0
+	for _, y := range p.train.Label {
+		positive += btoi(y > 0)
+	}
+	return float64(min(positive, p.train.Len()-positive)) / float64(max(1, p.train.Len()))
 }
 
 // rareBelow is how many examples a feature wants for a weight without penalty, by the rule of ten that statisticians have for

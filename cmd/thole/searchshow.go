@@ -50,7 +50,8 @@ func (s *searching) save(ctx context.Context, r search.Run, path string) error {
 	}
 	a := s.final(r)
 	if s.sample > 0 && s.sample < 1 {
-		fmt.Fprintf(e.err, "the trials were trained on --sample %g of the examples; the best settings are now trained on all %d\n", s.sample, s.all.Len())
+		fmt.Fprintf(e.err, "the trials were trained on --sample %g of the examples; the best settings are now trained on all %d\n", s.sample,
+			s.all.Len())
 	}
 	if s.cv > 0 {
 		all := *s.base

@@ -238,6 +238,7 @@ func (g *treeRun) finish(e *tree.Ensemble, learned [][]float64) (_ *train.Report
 	if r.Train, err = train.Measure(p.scored(learned, p.train, 0, p.rows), p.more()...); err != nil {
 		return nil, err
 	}
+	r.Ratio = p.scored(learned, p.train, 0, p.rows).Ratio()
 	null := p.scored(nil, p.train, 0, p.rows)
 	if null.Score = p.train.Start; null.Score == nil {
 		null.Score = slices.Repeat(e.Start, p.rows)

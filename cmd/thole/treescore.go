@@ -148,6 +148,7 @@ func (p *prediction) treeOptions(ctx context.Context, e *env, m *storedModel, g 
 	if g.options, err = p.scoringOptions(ctx, e, &bare, g, g.loss.Task()); err != nil {
 		return nil, err
 	}
+	g.options.Exact = m.trees.Numbers != tree.Float32
 	if bare.transform == nil {
 		g.options.Columns = &data.Columns{Hi: int64(m.trees.Features.Width)}
 	}
@@ -155,9 +156,9 @@ func (p *prediction) treeOptions(ctx context.Context, e *env, m *storedModel, g 
 }
 
 // absentIn is what a column is that a row of the source does not have: 0, which dense rows leave out; to trees of XGBoost missing.
-func absentIn(e *tree.Ensemble, source string) float32 {
+func absentIn(e *tree.Ensemble, source string) float64 {
 	if source != "dense" && strings.HasPrefix(strings.ToLower(e.Origin), "xgboost") {
-		return float32(math.NaN())
+		return math.NaN()
 	}
 	return 0
 }

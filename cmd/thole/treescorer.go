@@ -20,7 +20,7 @@ type treeScorer struct {
 	scored *tree.Ensemble // which fast is of
 	fast   *tree.Scorer
 	sparse bool     // fast scores examples as they are, columns with numbers and values; else rows of the view
-	absent float32  // what sparse examples do not have
+	absent float64  // what sparse examples do not have
 	of     []string // names of the features
 	from   []int32  // which of the model's they are
 	block  int      // examples that a processor takes at once
@@ -104,7 +104,7 @@ func (s *treeScorer) score(b *data.Batch) (*rated, error) {
 	n, classes := b.Len(), s.trees.Classes
 	s.out.score, s.out.more = resized(s.out.score, n*classes), resized(s.out.more, n*s.more)
 	copy(s.out.score, b.Start) // which the scorer adds to, if there are some
-	width, all := s.view.Width(), []float32(nil)
+	width, all := s.view.Width(), []float64(nil)
 	if s.kept != nil {
 		var err error
 		if all, err = s.kept.grow(n, width, b.Start); err != nil {
@@ -116,13 +116,13 @@ func (s *treeScorer) score(b *data.Batch) (*rated, error) {
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), blocks) {
 		wg.Go(func() {
-			var rows []float32
+			var rows []float64
 			for k := int(next.Add(1)) - 1; k < blocks; k = int(next.Add(1)) - 1 {
 				lo := k * s.block
 				hi := min(n, lo+s.block)
 				score, more := s.out.score[lo*classes:hi*classes], s.out.more[lo*s.more:hi*s.more]
 				if s.sparse {
-					s.fast.Sparse(x.Ptr[lo:hi+1], x.Idx, x.Val, s.absent, score)
+					s.fast.Sparse(x.Ptr[lo:hi+1], x.Idx, x.Val, b.Exact, s.absent, score)
 				}
 				if s.sparse && s.more == 0 {
 					continue
@@ -130,7 +130,7 @@ func (s *treeScorer) score(b *data.Batch) (*rated, error) {
 				if all != nil {
 					rows = all[lo*width : hi*width]
 				} else if rows == nil {
-					rows = make([]float32, s.block*width)
+					rows = make([]float64, s.block*width)
 				}
 				s.view.Fill(b, lo, hi, rows)
 				s.rows(rows, score, more)
@@ -152,7 +152,7 @@ func resized(s []float64, n int) []float64 {
 }
 
 // rows scores some rows.
-func (s *treeScorer) rows(rows []float32, score, more []float64) {
+func (s *treeScorer) rows(rows []float64, score, more []float64) {
 	w, classes := s.view.Width(), s.trees.Classes
 	n := len(score) / classes
 	if !s.sparse {
@@ -184,8 +184,8 @@ func (s *treeScorer) base(start, more []float64) {
 }
 
 // leavesOf are the leaves that a row comes to.
-func (s *treeScorer) leavesOf(row []float32, to []float64) {
-	at := func(f int32) float64 { return float64(row[f]) }
+func (s *treeScorer) leavesOf(row []float64, to []float64) {
+	at := func(f int32) float64 { return s.trees.Numbers.Value(row[f]) }
 	trees := s.trees.Scoring()
 	for k := range trees {
 		to[k] = float64(trees[k].Leaf(at))

@@ -40,12 +40,12 @@ func TestTreeScorer(t *testing.T) {
 			if err != nil || len(got.score) != 3*n || len(got.more) != 6*n {
 				t.Fatalf("%d rows: %d scores, %d leaves, %v", n, len(got.score), len(got.more), err)
 			}
-			row, want := make([]float32, 4), make([]float64, 3)
+			row, want := make([]float64, 4), make([]float64, 3)
 			for i := range n {
 				clear(row)
 				for k := x.Ptr[i]; k < x.Ptr[i+1]; k++ {
 					if x.Idx[k] < 4 {
-						row[x.Idx[k]] = x.Val[k]
+						row[x.Idx[k]] = float64(x.Val[k])
 					}
 				}
 				trees.Score(row, want)
@@ -55,7 +55,7 @@ func TestTreeScorer(t *testing.T) {
 					}
 				}
 				for k := range trees.Trees {
-					leaf := trees.Trees[k].Leaf(func(f int32) float64 { return float64(row[f]) })
+					leaf := trees.Trees[k].Leaf(func(f int32) float64 { return row[f] })
 					if got.more[6*i+k] != float64(leaf) {
 						t.Fatalf("row %d, tree %d: leaf %v, want %d", i, k, got.more[6*i+k], leaf)
 					}

@@ -84,9 +84,12 @@ func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 		all = append(all, text)
 	}
 	if loss := r.Train[0].Value; loss > r.Null {
-		before := "weights that are all zero"
-		if p.forest != nil {
+		before := "one score for all"
+		switch {
+		case p.forest != nil:
 			before = "no tree at all"
+		case p.asAngel:
+			before = "weights that are all zero"
 		}
 		all = append(all, fmt.Sprintf("the loss of %.5g is above %.5g, that of %s; %s", loss, r.Null, before, try))
 	} else if p.valid != nil && len(r.Valid) > 0 && p.classWeights == "" && p.positiveWeight == 0 { // else other odds were learned
@@ -100,7 +103,50 @@ func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 				"for other examples; %s, or let them stop it: --early-stop %d", loss, most, advice, p.usualPatience()))
 		}
 	}
+	if text := p.uncalibrated(r); text != "" {
+		all = append(all, text)
+	}
 	return all
+}
+
+// The ratio of mean prediction and mean label of the training examples that is told of without a warning.
+const ratioLeast, ratioMost = 0.9, 1.1
+
+// uncalibrated says that a model predicts too much or too little in the sum, and what helps; "" if it does not.
+func (p *plan) uncalibrated(r *train.Report) string {
+	if r.Ratio == 0 || r.Ratio >= ratioLeast && r.Ratio <= ratioMost {
+		return ""
+	}
+	advice := "the network has no bias that is added to its scores: add a layer that has one, such as simpleinputlayer, by sumpooling"
+	switch {
+	case p.asAngel:
+		advice = "--compat angel begins with a bias of 0 and leaves it where the last step does: train without it, or more --epochs"
+	case p.posNeg > 0:
+		advice = "positive examples are taken more often than they come: --negatives does the same and corrects for it"
+	case p.saveState:
+		advice = "--save-state leaves the bias where the last step does: train without it, or more --epochs"
+	case p.forest != nil:
+		advice = fmt.Sprintf("more trees reach it: try --epochs %d", 3*max(1, p.epochs))
+	case len(r.Moved) > 0:
+		advice = fmt.Sprintf("the scores are too far apart: try --rate %s", p.lower())
+	}
+	return fmt.Sprintf("the mean prediction of the training examples is %.3g times the mean label; %s", r.Ratio, advice)
+}
+
+// shiftText is by how much biases were moved.
+func shiftText(by []float64) string {
+	if len(by) == 1 {
+		return fmt.Sprintf("%+.4g", by[0])
+	}
+	return fmt.Sprintf("%+.4g to %+.4g", slices.Min(by), slices.Max(by))
+}
+
+// ofClass says that one class of several is meant.
+func ofClass(by []float64) string {
+	if len(by) == 1 {
+		return ""
+	}
+	return " of the class where they differed most"
 }
 
 // ofOneScore is the least loss that one score for all examples with these labels and weights can have; 0 if it is none of those that

@@ -179,6 +179,10 @@ func (w *watcher) progress(what, unit string, total int64) *progress {
 func (w *watcher) seconds() runlog.Number { return runlog.Number(w.env.now().Sub(w.start).Seconds()) }
 
 func (w *watcher) finish(p *plan, r *train.Report) {
+	if len(r.Moved) > 0 {
+		w.bar.line("bias: moved by %s at the end: the mean prediction of the training examples was %.4g times the mean label%s",
+			shiftText(r.Moved), r.Was, ofClass(r.Moved))
+	}
 	warnings := p.warnings(r, w.nonFinite)
 	for _, text := range warnings {
 		w.bar.line("warning: %s", text)

@@ -83,6 +83,10 @@ func (p *plan) offset() float64 {
 	return -math.Log(p.negatives)
 }
 
+// calibrates reports whether the bias is moved at the end until the mean prediction is the mean label: not where the training is to be
+// continued as if it had not ended, where it is Angel's, and where positive examples are taken more often than they come.
+func (p *plan) calibrates() bool { return !p.saveState && !p.asAngel && p.posNeg == 0 }
+
 // parseClassWeights reads what --class-weights says: the labels and their weights, none if it says balanced or nothing.
 func parseClassWeights(text string) (labels []string, weights []float64, err error) {
 	if text == "" || text == balanced {
@@ -188,6 +192,10 @@ func (p *plan) weighClasses(e *env) error {
 		}
 	}
 	fmt.Fprintf(e.err, "class weights: %s\n", strings.Join(text, ", "))
+	if times := by[len(by)-1] / by[0]; p.recipe.Task == algo.Classification && times > 0 && times != 1 && !math.IsInf(times, 0) {
+		fmt.Fprintf(e.err, "class weights: predicted odds are %.4g times those of the examples (margins are higher by %.4g); "+
+			"--negatives trains on fewer negative examples and predicts the odds of all\n", times, math.Log(times))
+	}
 	return nil
 }
 

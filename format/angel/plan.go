@@ -98,9 +98,11 @@ func (p *plan) addSlots(v string) error {
 		}
 		p.meta.Saved = []matrix.Range{{Hi: p.meta.Rows}}
 		if p.meta.Shaped() {
-			p.lossy.Drop(format.Shapes, p.meta.Name, "the shape %v: %d rows for an optimizer's state follow its own", p.meta.Dims, rows-p.meta.Rows)
+			p.lossy.Drop(format.Shapes, p.meta.Name, "the shape %v: %d rows for an optimizer's state follow its own", p.meta.Dims,
+				rows-p.meta.Rows)
 		} else {
-			p.lossy.Drop(format.Shapes, p.meta.Name, "that it has %d rows: %d rows for an optimizer's state follow them", p.meta.Rows, rows-p.meta.Rows)
+			p.lossy.Drop(format.Shapes, p.meta.Name, "that it has %d rows: %d rows for an optimizer's state follow them", p.meta.Rows,
+				rows-p.meta.Rows)
 		}
 		p.meta.Rows, p.meta.Dims = rows, nil
 	}

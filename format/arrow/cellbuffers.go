@@ -27,8 +27,8 @@ const (
 // hold counts memory that compressed buffers take.
 func (s *cellSource) hold(n int64) error {
 	if s.held += n; s.held > heldLimit {
-		return fmt.Errorf("compressed buffers that take %d bytes at one time, want at most %d; write smaller record batches, or fewer of the columns: %w",
-			s.held, int64(heldLimit), format.ErrLimit)
+		return fmt.Errorf("compressed buffers that take %d bytes at one time, want at most %d; "+
+			"write smaller record batches, or read fewer columns: %w", s.held, int64(heldLimit), format.ErrLimit)
 	}
 	return nil
 }

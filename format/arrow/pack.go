@@ -79,7 +79,8 @@ func header(o io.ReaderAt, off, n int64, packing int8, want int64) (p packedBuff
 		most = (p.n/4 + 1) * zstdBlock
 	}
 	if p.size > most {
-		return p, fmt.Errorf("%s: buffer of %d bytes in %d, want at most %d: %w", packings[p.packing], p.size, p.n, most, format.ErrCorrupt)
+		return p, fmt.Errorf("%s: buffer of %d bytes in %d, want at most %d: %w", packings[p.packing], p.size, p.n, most,
+			format.ErrCorrupt)
 	}
 	return p, nil
 }

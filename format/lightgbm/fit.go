@@ -36,6 +36,9 @@ func predictions(c *tree.Ensemble, o *format.Options) error {
 		o.Drop(format.Files, "", "that scores are added up in float32: LightGBM adds in float64, scores may differ in the 7th digit")
 		c.Single = false
 	}
+	if c.Numbers == tree.Float32 {
+		o.Tell("values are compared as float32: LightGBM does so where they are rounded to it before it scores them (array.astype('float32'))")
+	}
 	if _, ok := objectiveLine(&c.Objective, c.Classes); ok {
 		return nil
 	}

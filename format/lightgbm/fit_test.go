@@ -121,10 +121,10 @@ func TestAnyEnsemble(t *testing.T) {
 				rt.Fatalf("feature %d is called %q, want %q", i, got, want)
 			}
 		}
-		row, scores, want := make([]float32, e.Features.Width), make([]float64, e.Classes), make([]float64, e.Classes)
+		row, scores, want := make([]float64, e.Features.Width), make([]float64, e.Classes), make([]float64, e.Classes)
 		for range 5 {
 			for i := range row {
-				row[i] = rapid.SampledFrom([]float32{0, 1, -1, 33, 50, float32(math.NaN()), 12.5}).Draw(rt, "value")
+				row[i] = rapid.SampledFrom([]float64{0, 1, -1, 33, 50, math.NaN(), 12.5, 0.1, 1600000001, 1e300}).Draw(rt, "value")
 			}
 			e.Score(row, want)
 			again.Score(row, scores)

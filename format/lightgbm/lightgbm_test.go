@@ -41,7 +41,7 @@ func load(t testing.TB, file string) []byte {
 
 // seen is a row and what LightGBM says of it.
 type seen struct {
-	row    []float32
+	row    []float64
 	scores []float64
 	parts  []float64 // contributions, the bias last
 }
@@ -57,7 +57,7 @@ func knownRows(t testing.TB, file string, features, classes int) (all []seen) {
 			case err != nil:
 				t.Fatal(err)
 			case i < features:
-				s.row = append(s.row, math.Float32frombits(binary.BigEndian.Uint32(raw)))
+				s.row = append(s.row, float64(math.Float32frombits(binary.BigEndian.Uint32(raw))))
 			case i < features+classes:
 				s.scores = append(s.scores, math.Float64frombits(binary.BigEndian.Uint64(raw)))
 			default:

@@ -21,6 +21,7 @@ type own struct {
 	Names      map[int]string  `json:"names,omitempty"`     // of features, where they are no words
 	NeedsStart bool            `json:"beside,omitempty"`    // init_score of the rows is to be added
 	Labels     []float32       `json:"labels,omitempty"`    // of the classes
+	Values     *tree.Numbers   `json:"values,omitempty"`    // how those of rows are read, if not as LightGBM does
 	Levels     []int           `json:"levels,omitempty"`    // the features of pandas_categorical, where they are not all categorical ones
 }
 
@@ -38,7 +39,9 @@ func parseOwn(v *entry) (o own, err error) {
 // own takes over what does not contradict the rest.
 func (p *parser) own(o own) {
 	e := p.e
-	e.NeedsStart = o.NeedsStart
+	if e.NeedsStart = o.NeedsStart; o.Values != nil {
+		e.Numbers = *o.Values
+	}
 	if o.Origin != nil {
 		e.Origin = *o.Origin
 	}
@@ -99,6 +102,9 @@ func ownOf(e *tree.Ensemble) own {
 	if plain := origin + " " + fileVersion(e); e.Origin != plain {
 		o.Origin = &e.Origin
 	}
+	if e.Numbers != tree.LightGBM {
+		o.Values = &e.Numbers
+	}
 	line, _ := objectiveLine(&e.Objective, e.Classes)
 	if !sameObjective(&e.Objective, objective(line, e.Classes)) {
 		o.Objective = &e.Objective
@@ -154,7 +160,7 @@ func parameters(o *tree.Objective) map[string]float64 {
 
 func (o *own) line() ([]byte, error) {
 	if o.Origin == nil && o.Objective == nil && o.Best == 0 && !o.NeedsStart && o.Stem == nil && o.Names == nil && o.Labels == nil &&
-		o.Levels == nil {
+		o.Levels == nil && o.Values == nil {
 		return nil, nil
 	}
 	var b bytes.Buffer

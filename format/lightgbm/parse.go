@@ -82,7 +82,7 @@ func (p *parser) header() error {
 		return err
 	}
 	p.e.Classes, p.e.Group, p.e.Start = int(classes), int(classes), make([]float64, classes)
-	p.e.Origin = versionOf(p.head)
+	p.e.Origin, p.e.Numbers = versionOf(p.head), tree.LightGBM
 	if v := p.head["version"].text; v != nil && !slices.Contains(versions, string(v)) {
 		p.note("version %q is not known: read as %s", cut(v), versions[len(versions)-1])
 	}

@@ -87,7 +87,7 @@ func put(t *testing.T, path string, e *tree.Ensemble, rows []seen, change func(*
 		e.Score(s.row, scores)
 		var words []string
 		for _, v := range s.row {
-			words = append(words, hex.EncodeToString(binary.BigEndian.AppendUint32(nil, math.Float32bits(v))))
+			words = append(words, hex.EncodeToString(binary.BigEndian.AppendUint32(nil, math.Float32bits(float32(v)))))
 		}
 		numbers := scores
 		if change == nil {

@@ -31,8 +31,17 @@ const (
 type archive struct {
 	members []*member
 	ms      []matrix.Meta
+	sparse  *sparse // behind the others in ms
 	files   map[string][]byte
 	notes   []string
+	others  []other
+}
+
+// other is an array that is not of numbers, and what is said of it.
+type other struct {
+	base string
+	m    *member
+	err  error
 }
 
 // member is one array of an archive.
@@ -43,8 +52,8 @@ type member struct {
 	head head
 }
 
-// readArchive reads directory and heads, and checks that no two members share bytes.
-func readArchive(ctx context.Context, o blob.Object) (a archive, err error) {
+// readArchive reads directory and heads, and checks that no two members share bytes. skip leaves out arrays that are not of numbers.
+func readArchive(ctx context.Context, o blob.Object, skip bool) (a archive, err error) {
 	start := make([]byte, min(int64(len(zipfile.Magic)), o.Size()))
 	if err := wire.ReadAt(o, start, 0); err != nil {
 		return a, err
@@ -78,7 +87,10 @@ func readArchive(ctx context.Context, o blob.Object) (a archive, err error) {
 			return a, err
 		}
 	}
-	if len(a.members) == 0 {
+	if err := a.sort(skip); err != nil {
+		return a, err
+	}
+	if len(a.ms) == 0 {
 		return a, &wire.At{Off: o.Size(), Err: fmt.Errorf("%d members, none of which is an array: %w", len(z.File), format.ErrMatrix)}
 	}
 	return a, apart(all, o.Size())
@@ -150,10 +162,69 @@ func (a *archive) add(m *member) error {
 		return err
 	}
 	defer o.Close()
-	if m.head, err = readHead(o); err != nil {
+	m.head, err = readHead(o)
+	if errors.Is(err, format.ErrVersion) && m.head.text != nil {
+		var where *wire.At
+		if errors.As(err, &where) {
+			err = &wire.At{Off: where.Off, Err: fmt.Errorf("%w (the option other=skip leaves it out)", where.Err)}
+		}
+		a.others = append(a.others, other{base, m, err})
+		return nil
+	}
+	if err != nil {
 		return m.at(err)
 	}
 	a.members, a.ms = append(a.members, m), append(a.ms, m.head.meta(base))
+	return nil
+}
+
+// sort finds the sparse matrix among the arrays, and what is left out.
+func (a *archive) sort(skip bool) error {
+	arrays := map[string]*member{}
+	for _, m := range a.members {
+		arrays[strings.TrimSuffix(m.file.Name, ending)] = m
+	}
+	var skipped []string
+	var err error
+	for _, o := range a.others {
+		if kind, ok := textOf(o.m); ok && o.base == formatPart && a.sparse == nil {
+			if a.sparse, err = newSparse(kind, arrays); err != nil {
+				return err
+			}
+			if a.sparse != nil {
+				continue
+			}
+		}
+		if !skip {
+			return o.m.at(o.err)
+		}
+		skipped = append(skipped, fmt.Sprintf("%s (%s)", o.base, o.m.head.typeName()))
+	}
+	if skipped != nil {
+		a.notes = append(a.notes, format.Warning("arrays left out: "+strings.Join(skipped, ", ")))
+	}
+	if a.sparse == nil {
+		return nil
+	}
+	for _, part := range a.sparse.parts {
+		i := slices.Index(a.members, part)
+		a.members, a.ms = slices.Delete(a.members, i, i+1), slices.Delete(a.ms, i, i+1)
+	}
+	a.ms = append(a.ms, a.sparse.meta(""))
+	return nil
+}
+
+// name gives the sparse matrix the name of the file.
+func (a *archive) name(name string) error {
+	if a.sparse == nil {
+		return nil
+	}
+	for i, m := range a.members {
+		if a.ms[i].Name == name {
+			return &wire.At{Off: m.off, Err: fmt.Errorf("an array %q in addition to a sparse matrix, which has that name from the file", name)}
+		}
+	}
+	a.ms[len(a.members)].Name = name
 	return nil
 }
 
@@ -200,6 +271,9 @@ func (a *archive) size() (n int64) {
 }
 
 func (a *archive) dialect() string {
+	if s := a.sparse; s != nil {
+		return fmt.Sprintf("a sparse matrix of SciPy (%s), and %d arrays", s.kind, len(a.members))
+	}
 	deflated := 0
 	for _, m := range a.members {
 		if m.file.Method == zip.Deflate {

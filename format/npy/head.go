@@ -2,6 +2,8 @@ package npy
 
 import (
 	"fmt"
+	"io"
+	"strings"
 
 	"thole.example/blob"
 	"thole.example/format"
@@ -31,9 +33,17 @@ type head struct {
 
 // readHead reads and checks everything before the values, and that these fill the rest of the file.
 func readHead(o blob.Object) (h head, err error) {
-	start := make([]byte, min(12, o.Size()))
-	if err := wire.ReadAt(o, start, 0); err != nil {
+	if err := h.read(o, o.Size()); err != nil {
 		return h, err
+	}
+	return h, h.parse(o.Size())
+}
+
+// read reads the text of the header, from a file of some bytes.
+func (h *head) read(o io.ReaderAt, size int64) error {
+	start := make([]byte, min(12, size))
+	if err := wire.ReadAt(o, start, 0); err != nil {
+		return err
 	}
 	c := wire.NewCursor(start, 0, wire.Little)
 	if got := c.Bytes(len(magic), "magic"); c.Err() == nil && string(got) != magic {
@@ -53,19 +63,16 @@ func readHead(o blob.Object) (h head, err error) {
 	if c.Err() == nil && n > maxHeader {
 		c.Fail("header of %d bytes, want at most %d: %w", n, maxHeader, format.ErrLimit)
 	}
-	if c.Err() == nil && n > o.Size()-c.Off() {
-		c.Fail("header needs %d bytes, %d remain: %w", n, o.Size()-c.Off(), wire.ErrTruncated)
+	if c.Err() == nil && n > size-c.Off() {
+		c.Fail("header needs %d bytes, %d remain: %w", n, size-c.Off(), wire.ErrTruncated)
 	}
 	if c.Err() != nil {
-		return h, c.Err()
+		return c.Err()
 	}
 	h.textOff = c.Off()
 	h.values = h.textOff + n
 	h.text = make([]byte, n)
-	if err := wire.ReadAt(o, h.text, h.textOff); err != nil {
-		return h, err
-	}
-	return h, h.parse(o.Size())
+	return wire.ReadAt(o, h.text, h.textOff)
 }
 
 // parse reads the dictionary and checks it against the size of the file.
@@ -120,20 +127,34 @@ var numbers = [...]struct {
 // origins are the types among them that are none of ours.
 var origins = []string{format.Complex64, format.Complex128}
 
-// parseType reads a type such as "<f4".
+// aliases are other names of types that NumPy reads, without those whose size depends on the system.
+var aliases = map[string]string{
+	"e": "f2", "f": "f4", "d": "f8", "b": "i1", "h": "i2", "i": "i4", "q": "i8", "B": "u1", "H": "u2", "I": "u4", "Q": "u8", "?": "b1",
+	"F": "c8", "D": "c16", "float16": "f2", "float32": "f4", "float64": "f8", "bool": "b1", "int8": "i1", "int16": "i2", "int32": "i4",
+	"int64": "i8", "uint8": "u1", "uint16": "u2", "uint32": "u4", "uint64": "u8", "complex64": "c8", "complex128": "c16",
+}
+
+// parseType reads a type such as "<f4". Without a byte order it has that of the machine, as in NumPy.
 func parseType(descr string) (e format.Element, order wire.Order, err error) {
-	if len(descr) < 2 {
+	mark, kind := byte('='), descr
+	if descr != "" && strings.IndexByte("<>=|", descr[0]) >= 0 {
+		mark, kind = descr[0], descr[1:]
+	}
+	if kind == "" {
 		return e, nil, fmt.Errorf("type %q, want one such as '<f4'", descr)
 	}
+	if known, ok := aliases[kind]; ok && (len(kind) == 1 || kind == descr) {
+		kind = known
+	}
 	for _, n := range numbers {
-		if n.text == descr[1:] {
+		if n.text == kind {
 			e = format.Element{DType: n.dtype, Origin: n.is}
 		}
 	}
-	switch mark := descr[0]; {
+	switch {
 	case e.DType == matrix.Invalid:
-		return e, nil, fmt.Errorf("type %.40q%s, want a number of 1 to 8 bytes, c8, c16 or b1: %w", descr, meaning(descr[1]), format.ErrVersion)
-	case mark == '<' || mark == '|' && e.DType.Size() == 1:
+		return e, nil, fmt.Errorf("type %.40q%s, want a number of 1 to 8 bytes, c8, c16 or b1: %w", descr, meaning(kind), format.ErrVersion)
+	case mark == '<' || e.DType.Size() == 1 && mark == '|':
 		return e, wire.Little, nil
 	case mark == '>':
 		return e, wire.Big, nil
@@ -143,9 +164,9 @@ func parseType(descr string) (e format.Element, order wire.Order, err error) {
 	return e, nil, fmt.Errorf("type %q, want its byte order first: < or >", descr)
 }
 
-// meaning says what a type that we do not have is, by the letter behind its byte order.
-func meaning(letter byte) string {
-	switch letter {
+// meaning says what a type that we do not have is, by the first letter behind its byte order.
+func meaning(kind string) string {
+	switch kind[0] {
 	case 'c':
 		return " (long complex numbers)"
 	case 'U', 'S', 'a', 'T':

@@ -147,7 +147,7 @@ func TestRecordsRefused(t *testing.T) {
 		"open":        {"[('a', '<i2')", format.ErrCorrupt, ""},
 		"one comma":   {"[('a',, '<i2')]", format.ErrCorrupt, "quotes"},
 		"no pair":     {"['a', '<i2']", format.ErrCorrupt, "want '('"},
-		"order":       {"[('a', 'i2')]", format.ErrVersion, `field "a"`},
+		"order":       {"[('a', 'l')]", format.ErrVersion, `field "a"`},
 		"line feed":   {"[('a\n', '<i2')]", format.ErrCorrupt, "ends"},
 		"half escape": {`[('\x4', '<i2')]`, format.ErrCorrupt, "backslash"},
 		"surrogate":   {`[('\ud800', '<i2')]`, format.ErrCorrupt, "backslash"},

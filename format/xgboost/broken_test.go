@@ -243,7 +243,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, want, row := make([]float64, e.Classes), make([]float64, e.Classes), []float32{1, float32(math.NaN()), -1, 2, 17}
+		got, want, row := make([]float64, e.Classes), make([]float64, e.Classes), []float64{1, math.NaN(), -1, 2, 17}
 		g.Score(row, got)
 		e.Score(row, want)
 		for c := range got {

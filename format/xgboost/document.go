@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"thole.example/format"
+	"thole.example/internal/number"
 	"thole.example/tree"
 )
 
@@ -133,7 +134,7 @@ func (d *document) keep(e *tree.Ensemble) error {
 // header is the ensemble without trees, as the file will have it.
 func (d *document) header(e *tree.Ensemble) *tree.Ensemble {
 	h := *e
-	h.Trees, h.Start, h.Mean = nil, nil, false
+	h.Trees, h.Start, h.Mean, h.Numbers = nil, nil, false, tree.Float32
 	return &h
 }
 
@@ -164,6 +165,15 @@ func fit(e *tree.Ensemble, o *format.Options) (*tree.Ensemble, error) {
 	}
 	had, trees := make([]bool, e.Classes), make([]tree.Tree, len(e.Trees))
 	words, kept, rounded := 0, 0, false
+	if e.Numbers != tree.Float32 {
+		o.Drop(format.Files, "", "that values are compared as float64: XGBoost rounds them to float32")
+	}
+	if n := e.Rounded(); n > 0 {
+		if err := o.Lose(format.Files, "", "%s: XGBoost compares values as float32, which puts numbers of few digits on the other side",
+			number.Of(n, "threshold")); err != nil {
+			return nil, err
+		}
+	}
 	for i := range e.Trees {
 		if err := d.encode(e, i, had); err != nil {
 			return nil, err

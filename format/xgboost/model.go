@@ -128,7 +128,7 @@ func (m *model) ensemble(fail failure) (*tree.Ensemble, []string, error) {
 	if m.booster == "gblinear" {
 		return nil, nil, fail(-1, "%s.name: gblinear, a linear model without trees, want gbtree or dart: %w", boosterKey, format.ErrVersion)
 	}
-	e := &tree.Ensemble{Classes: max(1, m.classes, m.targets), Single: true, Trees: m.trees, Origin: m.origin()}
+	e := &tree.Ensemble{Classes: max(1, m.classes, m.targets), Single: true, Numbers: tree.Float32, Trees: m.trees, Origin: m.origin()}
 	if m.classes > 1 && m.targets > 1 {
 		return nil, nil, fail(-1, "%d classes of %d targets, want only one of both: %w", m.classes, m.targets, format.ErrVersion)
 	}

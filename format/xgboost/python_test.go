@@ -98,7 +98,7 @@ func compareRows(t *testing.T, e *tree.Ensemble, s *scores, slack float64) {
 	near := func(a, b float64) bool { return math.Abs(a-b) <= slack*max(1, math.Abs(a), math.Abs(b)) }
 	got := make([]float64, e.Classes)
 	for i, row := range rows(t) {
-		row = append(row, make([]float32, max(0, e.Features.Width-len(row)))...)[:e.Features.Width]
+		row = append(row, make([]float64, max(0, e.Features.Width-len(row)))...)[:e.Features.Width]
 		e.Score(row, got)
 		for c := range got {
 			want := float64(math.Float32frombits(s.Margins[i][c]))

@@ -33,11 +33,11 @@ func load[T any](t *testing.T, path ...string) (v T) {
 }
 
 // rows are those that all versions scored.
-func rows(t *testing.T) (all [][]float32) {
+func rows(t *testing.T) (all [][]float64) {
 	for _, bits := range load[[][]uint32](t, "rows.json") {
-		row := make([]float32, len(bits))
+		row := make([]float64, len(bits))
 		for i, b := range bits {
-			row[i] = math.Float32frombits(b)
+			row[i] = float64(math.Float32frombits(b))
 		}
 		all = append(all, row)
 	}

@@ -45,15 +45,16 @@ func tooLarge(n int64) error {
 type nodes struct {
 	elem                   program.VarType_Type // of splits and weights
 	views                  *views
+	numbers                tree.Numbers
 	splits, weights, modes []byte
 	column, missing        []int64
 	roots, targets         []int64
 	branch, leaf           [2][]int64 // true, false: number of a node or a leaf, and which of both
 }
 
-// ensemble is the attributes, by name, of a TreeEnsemble of trees that add up to scores of classes.
-func ensemble(trees []tree.Tree, classes int, elem program.VarType_Type, v *views) []attr {
-	n := &nodes{elem: elem, views: v}
+// ensemble is the attributes, by name, of a TreeEnsemble of the trees, which are those of e that score.
+func ensemble(trees []tree.Tree, e *tree.Ensemble, elem program.VarType_Type, v *views) []attr {
+	n := &nodes{elem: elem, views: v, numbers: e.Numbers}
 	for i := range trees {
 		n.tree(&trees[i])
 	}
@@ -68,7 +69,7 @@ func ensemble(trees []tree.Tree, classes int, elem program.VarType_Type, v *view
 		{name: "aggregate_function", i: 1}, // sum
 		{name: "leaf_targetids", list: n.targets},
 		numbers("leaf_weights", elem, n.weights),
-		{name: "n_targets", i: int64(classes)},
+		{name: "n_targets", i: int64(e.Classes)},
 		{name: "nodes_falseleafs", list: n.leaf[1]},
 		{name: "nodes_falsenodeids", list: n.branch[1]},
 		{name: "nodes_featureids", list: n.column},
@@ -135,7 +136,11 @@ func (n *nodes) split(t *tree.Tree, node int) {
 		n.node(0, false)
 		return
 	}
-	n.node(floor(t.Threshold[node], n.elem), k&tree.DefaultLeft != 0 && k&(tree.NaNMissing|tree.ZeroMissing) != 0)
+	v := t.Threshold[node]
+	if n.numbers == tree.Float64 && v == math.MaxFloat64 { // which infinite values are read as
+		v = math.Inf(1)
+	}
+	n.node(floor(v, n.elem), k&tree.DefaultLeft != 0 && k&(tree.NaNMissing|tree.ZeroMissing) != 0)
 }
 
 // floor is the largest number of the type that is at most v: of numbers of the type the same ones are at most that.

@@ -136,12 +136,12 @@ func tensorOf(t fatal, b []byte) (name string, c table) {
 }
 
 // evaluate runs the nodes on rows, by the definitions of the operators.
-func evaluate(t fatal, data []byte, rows [][]float32) map[string][][]float64 {
+func evaluate(t fatal, data []byte, rows [][]float64, single bool) map[string][][]float64 {
 	g := graphOf(t, data)
-	x := table{cols: len(rows[0]), single: true}
+	x := table{cols: len(rows[0]), single: single}
 	for _, row := range rows {
 		for _, v := range row {
-			x.v = append(x.v, float64(v))
+			x.v = append(x.v, v)
 		}
 	}
 	known := g.consts

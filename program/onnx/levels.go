@@ -52,7 +52,7 @@ func (l *levelSets) add(t *tree.Tree, node int) {
 func (l *levelSets) bytes() int64 { return (l.levels + 2) * int64(len(l.sets)) }
 
 // columns makes the columns: it looks up the row of the level, which is the whole part of the value.
-func (l *levelSets) columns(b *builder, feature int64) string {
+func (l *levelSets) columns(b *builder, v *views, numbers tree.Numbers, feature int64) string {
 	sets := int64(len(l.sets))
 	raw := make([]byte, l.bytes())
 	for i := range raw {
@@ -65,10 +65,11 @@ func (l *levelSets) columns(b *builder, feature int64) string {
 	table := b.constant("sets", tensor{elem: program.VarType_UINT8, dims: []int64{l.levels + 2, sets}, raw: raw})
 	add := func(kind, what string, in ...string) string { return b.add(kind, what, in) }
 	x := b.add("Gather", "level", []string{featuresInput, b.integer(feature)}, attr{name: "axis", i: 1})
-	beyond := b.number(float64(l.levels)) // exact: below 2^24 and a word
-	known := add("And", "known", add("GreaterOrEqual", "above", x, b.number(0)), add("Less", "below", x, beyond))
-	at := add("Where", "level", known, x, add("Where", "unknown", add("IsNaN", "missing", x), b.number(float64(l.levels+1)), beyond))
+	x = v.whole(b, numbers, x)
+	beyond := v.number(b, float64(l.levels)) // exact: below 2^24 and a word
+	known := add("And", "known", add("GreaterOrEqual", "above", x, v.number(b, 0)), add("Less", "below", x, beyond))
+	at := add("Where", "level", known, x, add("Where", "unknown", add("IsNaN", "missing", x), v.number(b, float64(l.levels+1)), beyond))
 	row := b.add("Cast", "row", []string{at}, to(program.VarType_INT64))
 	found := b.add("Gather", "outside", []string{table, row}, attr{name: "axis", i: 0})
-	return b.add("Cast", "outside", []string{found}, to(program.VarType_FP32))
+	return b.add("Cast", "outside", []string{found}, to(v.fed))
 }

@@ -14,7 +14,7 @@ import (
 	"thole.example/tree"
 )
 
-// runner has ONNX Runtime run every model of a folder: of N.onnx the rows N.f32 become N.score.f64 and so on.
+// runner has ONNX Runtime run every model of a folder: of N.onnx the rows N.f64 become N.score.f64 and so on.
 const runner = `
 import glob, sys, numpy, onnx, onnxruntime
 for path in sorted(glob.glob(sys.argv[1] + "/*.onnx")):
@@ -22,7 +22,8 @@ for path in sorted(glob.glob(sys.argv[1] + "/*.onnx")):
     onnx.checker.check_model(onnx.load(path), full_check=True)
     session = onnxruntime.InferenceSession(path)
     fed = session.get_inputs()[0]
-    rows = numpy.fromfile(name + ".f32", numpy.float32).reshape(-1, fed.shape[1])
+    rows = numpy.fromfile(name + ".f64", numpy.float64).reshape(-1, fed.shape[1])
+    rows = rows.astype({"tensor(float)": numpy.float32, "tensor(double)": numpy.float64}[fed.type])
     outputs = [o.name for o in session.get_outputs()]
     for output, values in zip(outputs, session.run(outputs, {fed.name: rows})):
         assert values.dtype == numpy.float64, values.dtype
@@ -39,7 +40,7 @@ func TestTreesRuntime(t *testing.T) {
 	at := func(i int, ending string) string { return filepath.Join(dir, fmt.Sprint(i)+ending) }
 	r := rand.New(rand.NewPCG(5, 8))
 	var all []*tree.Ensemble
-	var fed [][][]float32
+	var fed [][][]float64
 	for i := range 160 {
 		e := grown(r, tree.Links()[i%len(tree.Links())])
 		rows := 50
@@ -49,14 +50,14 @@ func TestTreesRuntime(t *testing.T) {
 			}
 			e.Best, rows = 0, []int{1, 3, 500}[r.IntN(3)]
 		}
-		all, fed = append(all, e), append(fed, cells(r, rows, e.Features.Width))
+		all, fed = append(all, e), append(fed, cells(r, rows, e))
 	}
 	for i, e := range all {
 		raw, err := binary.Append(nil, binary.LittleEndian, flat(fed[i]))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for ending, data := range map[string][]byte{".onnx": encodeTrees(t, e, map[string]string{"a": "b"}), ".f32": raw} {
+		for ending, data := range map[string][]byte{".onnx": encodeTrees(t, e, map[string]string{"a": "b"}), ".f64": raw} {
 			if err := os.WriteFile(at(i, ending), data, 0o666); err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +86,7 @@ func TestTreesRuntime(t *testing.T) {
 	}
 }
 
-func flat(rows [][]float32) (all []float32) {
+func flat(rows [][]float64) (all []float64) {
 	for _, row := range rows {
 		all = append(all, row...)
 	}

@@ -22,7 +22,8 @@ const (
 // with it.
 const depthLimit = 4096
 
-// NewTrees makes a model of trees that is fed "features", float32 [batch, e.Features.Width], NaN where a value is missing, and says
+// NewTrees makes a model of trees that is fed "features", [batch, e.Features.Width], float64, or float32 where the trees compare values as
+// that, NaN where a value is missing, and says
 // "score" and "prediction", float64 [batch, e.Classes], as Score and Predict of e do, and, where the prediction is a probability,
 // "probabilities", that of each class. meta is kept in the file. It fails where a tree is too deep, and with ErrSize where the file would
 // have more than Limit bytes: the trees of a TreeEnsemble are attributes, which cannot be in a file beside the model.
@@ -42,11 +43,14 @@ func NewTrees(e *tree.Ensemble, meta map[string]string) (*Model, error) {
 	if err := fit(trees, v, elem); err != nil {
 		return nil, err
 	}
-	x := v.input(b, elem)
-	sum := b.add("TreeEnsemble", "sum", []string{x}, ensemble(trees, e.Classes, elem, v)...)
+	if v.fed = program.VarType_FP32; e.Numbers != tree.Float32 {
+		v.fed = program.VarType_FP64
+	}
+	x := v.input(b, elem, e.Numbers)
+	sum := b.add("TreeEnsemble", "sum", []string{x}, ensemble(trees, e, elem, v)...)
 	b.scores(e, sum, len(trees))
 	m := &Model{opts: Options{Meta: meta}, ir: irTrees, ml: opsetMLTrees}
-	m.Inputs = []Value{{Name: featuresInput, Elem: program.VarType_FP32, Dims: []int64{-1, int64(e.Features.Width)}}}
+	m.Inputs = []Value{{Name: featuresInput, Elem: v.fed, Dims: []int64{-1, int64(e.Features.Width)}}}
 	out := func(name string, cols int) {
 		m.Outputs = append(m.Outputs, Value{Name: name, Elem: program.VarType_FP64, Dims: []int64{-1, int64(cols)}})
 	}
@@ -151,6 +155,7 @@ type views struct {
 	picked   [viewsCount][]int64         // features by column
 	levels   map[int32]*levelSets
 	features int
+	fed      program.VarType_Type // of the numbers that come in
 }
 
 func newViews(trees []tree.Tree, features int) *views {
@@ -200,15 +205,15 @@ func (v *views) column(t *tree.Tree, node int) int64 {
 }
 
 // input makes the columns of what is fed, as numbers of a type.
-func (v *views) input(b *builder, elem program.VarType_Type) string {
+func (v *views) input(b *builder, elem program.VarType_Type, numbers tree.Numbers) string {
 	var parts []string
 	for way, picked := range v.picked {
 		if len(picked) > 0 {
-			parts = append(parts, b.seen(way, v.pick(b, picked)))
+			parts = append(parts, v.seen(b, way, numbers, v.pick(b, picked)))
 		}
 	}
 	for _, f := range slices.Sorted(maps.Keys(v.levels)) {
-		parts = append(parts, v.levels[f].columns(b, int64(f)))
+		parts = append(parts, v.levels[f].columns(b, v, numbers, int64(f)))
 	}
 	x := featuresInput // where trees are leaves, none of its columns counts
 	switch {
@@ -217,7 +222,7 @@ func (v *views) input(b *builder, elem program.VarType_Type) string {
 	case len(parts) > 1:
 		x = b.add("Concat", "columns", parts, attr{name: "axis", i: 1})
 	}
-	if elem != program.VarType_FP32 {
+	if elem != v.fed {
 		x = b.add("Cast", "columns", []string{x}, to(elem))
 	}
 	return x
@@ -231,14 +236,37 @@ func (v *views) pick(b *builder, features []int64) string {
 	return b.add("Gather", "picked", []string{featuresInput, b.list(features...)}, attr{name: "axis", i: 1})
 }
 
+// number is a number of the type that comes in.
+func (v *views) number(b *builder, x float64) string {
+	if v.fed == program.VarType_FP64 {
+		return b.double(x)
+	}
+	return b.number(x)
+}
+
+// small says which numbers count as zero where zero is missing.
+func (v *views) small(b *builder, x string) string {
+	return b.add("LessOrEqual", "zero", []string{b.add("Abs", "size", []string{x}), v.number(b, tree.ZeroMost)})
+}
+
+// whole makes numbers 0 that LightGBM reads so.
+func (v *views) whole(b *builder, numbers tree.Numbers, x string) string {
+	if numbers != tree.LightGBM {
+		return x
+	}
+	return b.add("Where", "whole", []string{v.small(b, x), v.number(b, 0), x})
+}
+
 // seen makes columns as nodes see them.
-func (b *builder) seen(way int, x string) string {
+func (v *views) seen(b *builder, way int, numbers tree.Numbers, x string) string {
+	if way != zeroAsNaN {
+		x = v.whole(b, numbers, x)
+	}
 	switch way {
 	case nanAsZero:
-		return b.add("Where", "filled", []string{b.add("IsNaN", "missing", []string{x}), b.number(0), x})
+		return b.add("Where", "filled", []string{b.add("IsNaN", "missing", []string{x}), v.number(b, 0), x})
 	case zeroAsNaN:
-		zero := b.add("LessOrEqual", "zero", []string{b.add("Abs", "size", []string{x}), b.number(tree.ZeroMost)})
-		return b.add("Where", "emptied", []string{zero, b.number(math.NaN()), x})
+		return b.add("Where", "emptied", []string{v.small(b, x), v.number(b, math.NaN()), x})
 	}
 	return x
 }

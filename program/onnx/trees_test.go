@@ -18,6 +18,9 @@ import (
 // grown is an ensemble of nodes of all kinds, with thresholds that values of rows hit.
 func grown(r *rand.Rand, link tree.Link) *tree.Ensemble {
 	e := &tree.Ensemble{Objective: tree.Objective{Name: "test", Link: link}, Classes: 1, Mean: r.IntN(4) == 0, Single: r.IntN(4) == 0}
+	if e.Numbers = tree.Numbers(r.IntN(3)); e.Single { // as only XGBoost's are
+		e.Numbers = tree.Float32
+	}
 	if link == tree.Softmax || link == tree.Each {
 		e.Classes = 3
 	}
@@ -79,7 +82,7 @@ func grow(r *rand.Rand, leaves, features, class int) tree.Tree {
 }
 
 func threshold(r *rand.Rand) float64 {
-	v := float64(cell(r))
+	v := cell(r)
 	switch {
 	case v != v:
 		return 0.1
@@ -90,20 +93,24 @@ func threshold(r *rand.Rand) float64 {
 }
 
 // cell is a value of a row: a few of them, which are equal often.
-func cell(r *rand.Rand) float32 {
-	all := []float32{float32(math.NaN()), 0, float32(math.Copysign(0, -1)), 1e-35, -1e-35, 1.1e-35, 1e-45, 0.1, 0.5, -0.5, -1, -3, 2.5,
-		31, 32, 63, 64, 95, 1000, 1e9, 2147483648, 1e30, math.MaxFloat32, -math.MaxFloat32, float32(math.Inf(1)), float32(math.Inf(-1))}
+func cell(r *rand.Rand) float64 {
+	all := []float64{math.NaN(), 0, math.Copysign(0, -1), tree.ZeroMost, -tree.ZeroMost, 1e-35, 1600000000, 1600000001, 1e39, -1e300, 1.1e-35, 1e-45, 0.1, 0.5, -0.5, -1, -3, 2.5,
+		31, 32, 63, 64, 95, 1000, 1e9, 2147483648, 1e30, math.MaxFloat32, -math.MaxFloat32, math.Inf(1), math.Inf(-1)}
 	if k := r.IntN(2 * len(all)); k < len(all) {
 		return all[k]
 	}
-	return float32(r.IntN(100))
+	return float64(r.IntN(100))
 }
 
-func cells(r *rand.Rand, rows, features int) [][]float32 {
-	all := make([][]float32, rows)
+func cells(r *rand.Rand, rows int, e *tree.Ensemble) [][]float64 {
+	all := make([][]float64, rows)
 	for i := range all {
-		for range features {
-			all[i] = append(all[i], cell(r))
+		for range e.Features.Width {
+			v := cell(r)
+			if e.Numbers == tree.Float32 { // such are fed
+				v = float64(float32(v))
+			}
+			all[i] = append(all[i], v)
 		}
 	}
 	return all
@@ -123,7 +130,7 @@ func encodeTrees(t testing.TB, e *tree.Ensemble, meta map[string]string) []byte 
 }
 
 // expect is what the outputs are to be, in the manner of Score and Predict of the ensemble.
-func expect(e *tree.Ensemble, rows [][]float32) map[string][][]float64 {
+func expect(e *tree.Ensemble, rows [][]float64) map[string][][]float64 {
 	want := map[string][][]float64{}
 	for _, row := range rows {
 		score := make([]float64, e.Classes)
@@ -141,7 +148,7 @@ func expect(e *tree.Ensemble, rows [][]float32) map[string][][]float64 {
 	return want
 }
 
-func compare(t interface{ Errorf(string, ...any) }, who string, e *tree.Ensemble, rows [][]float32, got map[string][][]float64) {
+func compare(t interface{ Errorf(string, ...any) }, who string, e *tree.Ensemble, rows [][]float64, got map[string][][]float64) {
 	want := expect(e, rows)
 	if len(got) != len(want) {
 		t.Errorf("%s: %d outputs, want %d", who, len(got), len(want))
@@ -182,14 +189,14 @@ func TestTrees(t *testing.T) {
 		if err := m.Write(context.Background(), &buf, nil); err != nil {
 			t.Fatal(err)
 		}
-		rows := cells(r, 20, e.Features.Width)
-		compare(t, "nodes", e, rows, evaluate(t, buf.Bytes(), rows))
+		rows := cells(r, 20, e)
+		compare(t, "nodes", e, rows, evaluate(t, buf.Bytes(), rows, e.Numbers == tree.Float32))
 	})
 }
 
 // TestTreesStructure: the nodes of a model in which every way of seeing a feature occurs.
 func TestTreesStructure(t *testing.T) {
-	e := &tree.Ensemble{Objective: tree.Objective{Name: "binary", Link: tree.Logistic}, Classes: 1, Group: 1, Start: []float64{0.25},
+	e := &tree.Ensemble{Objective: tree.Objective{Name: "binary", Link: tree.Logistic}, Classes: 1, Group: 1, Start: []float64{0.25}, Numbers: tree.Float32,
 		Features: tree.FeaturesOf(tree.Feature{Name: "a"}, tree.Feature{Name: "b"}),
 		Trees: []tree.Tree{{Feature: []int32{0, 1, 1, 0}, Threshold: []float64{0.5, 0, 1.5, 2.5}, Kind: []tree.Kind{0, tree.Categorical,
 			tree.NaNMissing | tree.DefaultLeft, tree.ZeroMissing}, Left: []int32{1, 2, 3, ^0}, Right: []int32{^4, ^3, ^2, ^1},

@@ -1,0 +1,301 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"thole.example/data"
+	"thole.example/loss"
+	"thole.example/matrix"
+)
+
+// Calibration compares what the final parameters predict of the training examples with their labels: the mean prediction of a sample of
+// them, and the mean label of all. Both are means by the weights of the examples.
+type Calibration struct {
+	Ratio float64   // mean prediction over mean label, of the class where they differ most if there are several; 0: not measured
+	Was   float64   // the same before the bias was moved
+	Moved []float64 // by how much the biases were moved so that the means agree; nil: they were not
+}
+
+// The sample has a sixteenth of the examples, but at least sampleLeast and at most sampleMost of them, in runs of consecutive ones: its
+// mean prediction is within 2 % of that of all, and it costs less than 2 % of an epoch. Where examples have many scores it is smaller.
+const (
+	sampleShare  = 16
+	sampleLeast  = 1 << 14
+	sampleMost   = 1 << 16
+	sampleRun    = 32
+	sampleScores = 1 << 22
+)
+
+// Biases are moved until the means agree to calibrationEnd, in calibrationRounds at most, and only if they differ by more than
+// calibrationLeast and by more than calibrationErrors standard errors of the sample's mean.
+const (
+	calibrationEnd    = 1e-4
+	calibrationRounds = 16
+	calibrationLeast  = 0.01
+	calibrationErrors = 3
+)
+
+// calibrationBoard has, for each round, the sums over the sample of weight times prediction of each class, of weight times its variance, of
+// the weights and of their squares.
+const calibrationBoard = "train.calibration"
+
+// probabilities are those of the classes by scores, as many as there are scores; nil: the loss has none.
+func probabilities(name string) func(to, score []float64) {
+	switch name {
+	case "logloss":
+		return func(to, score []float64) { to[0] = loss.Sigmoid(score[0]) }
+	case "softmaxloss":
+		return func(to, score []float64) {
+			top, sum := score[0], 0.0
+			for _, s := range score {
+				top = max(top, s)
+			}
+			for k, s := range score {
+				to[k] = math.Exp(s - top)
+				sum += to[k]
+			}
+			for k := range to {
+				to[k] /= sum
+			}
+		}
+	}
+	return nil
+}
+
+// shares are the shares of the classes that have scores in the weight of all training examples.
+func (o *Options) shares() []float64 {
+	if o.Own != nil {
+		return o.Own.Shares
+	}
+	return sharesOf(o.Data.Label, o.Data.Weight, o.Model.Width)
+}
+
+func weightOf(weight []float32, i int) float64 {
+	if len(weight) == 0 {
+		return 1
+	}
+	return float64(weight[i])
+}
+
+func sharesOf(label, weight []float32, width int) []float64 {
+	by, all := make([]float64, width), 0.0
+	for i, y := range label {
+		w := weightOf(weight, i)
+		switch all += w; {
+		case width > 1:
+			by[int(y)] += w
+		case y > 0:
+			by[0] += w
+		}
+	}
+	for k := range by {
+		by[k] /= all
+	}
+	return by
+}
+
+// Ratio is the mean prediction over the share of the positive class, by the weights; 0 where the loss has no probability of two classes,
+// or there is one class.
+func (s *Scored) Ratio() float64 {
+	of := probabilities(s.Loss.Name())
+	if of == nil || len(s.Score) != len(s.Label) {
+		return 0
+	}
+	sum, all, p := 0.0, 0.0, []float64{0}
+	for i := range s.Score {
+		of(p, s.Score[i:i+1])
+		w := weightOf(s.Weight, i)
+		sum += float64(w * p[0])
+		all += w
+	}
+	if share := sharesOf(s.Label, s.Weight, 1)[0]; share > 0 && share < 1 {
+		return sum / all / share
+	}
+	return 0
+}
+
+// sampled is some of this task's examples: their scores, and their weights.
+type sampled struct{ score, weight []float64 }
+
+// sample scores a sample of this task's examples.
+func (l *loop) sample(ctx context.Context) (*sampled, error) {
+	all, width := l.rows(), l.Model.Width
+	want := min(max(all/sampleShare, sampleLeast), sampleMost, max(sampleRun, sampleScores/width))
+	every := max(1, all/want)
+	var runs []matrix.Range
+	for lo, n := 0, int64(0); lo < l.order.count; lo, n = lo+sampleRun*every, n+1 {
+		at := lo + sampleRun*int(data.Uniform(l.Seed^uint64(l.rank)<<32, n)*float64(every))
+		if at < l.order.count {
+			runs = append(runs, span(at, min(at+sampleRun, l.order.count)))
+		}
+	}
+	s := &sampled{}
+	return s, l.order.among(runs, func(set *data.Set, rows []int) error {
+		score, err := Scores(ctx, l.s, l.run, set, rows)
+		if err != nil {
+			return err
+		}
+		s.score = append(s.score, score...)
+		for _, row := range rows {
+			s.weight = append(s.weight, weightOf(set.Weight, row))
+		}
+		return nil
+	})
+}
+
+// sums are what the sample adds to a column of the board, where scores are higher by so much.
+func (s *sampled) sums(of func(to, score []float64), by []float64, offset float64) []float64 {
+	width := len(by)
+	sums, score, p := make([]float64, 2*width+2), make([]float64, width), make([]float64, width)
+	for i, w := range s.weight {
+		for k := range score {
+			score[k] = s.score[i*width+k] + by[k] + offset
+		}
+		of(p, score)
+		for k, p := range p {
+			sums[k] += float64(w * p)
+			sums[width+k] += float64(w * p * (1 - p))
+		}
+		sums[2*width] += w
+		sums[2*width+1] += float64(w * w)
+	}
+	return sums
+}
+
+// calibrate measures how far the mean prediction is from the mean label, and has the bias of the scores make up for the difference, if
+// that is asked for: steps end a training where the last batches left the bias.
+func (l *loop) calibrate(ctx context.Context, r *Report) error {
+	of := probabilities(l.Model.Loss.Name())
+	if of == nil || !l.Measured {
+		return nil
+	}
+	share := l.shares()
+	for _, v := range share {
+		if !(v > 0 && v < 1) { // no score leads there
+			return nil
+		}
+	}
+	s, err := l.sample(ctx)
+	if err != nil {
+		return err
+	}
+	by, c := make([]float64, len(share)), &r.Calibration
+	for round := range l.rounds() {
+		if err := l.showSums(round, s.sums(of, by, l.Offset)); err != nil {
+			return err
+		}
+		changed, err := l.assemble(ctx, l.before+r.Epochs)
+		if err != nil {
+			return err
+		}
+		got, err := l.s.Pull(ctx, []matrix.Lookup{{Matrix: calibrationBoard, Cols: []int64{int64(round)}}})
+		if err != nil {
+			return err
+		}
+		if changed { // what the lost task had is in other samples now
+			if s, err = l.sample(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		m := means{share, got[0].Data.Values().([]float64)}
+		ratio, apart := m.ratio(float64(len(s.weight)*len(l.present)) / float64(l.rows()))
+		if math.IsNaN(ratio) || math.IsInf(ratio, 0) { // evaluate says it
+			return nil
+		}
+		if c.Ratio = ratio; c.Was == 0 {
+			if c.Was = ratio; !apart || !l.Calibrate || l.Model.Bias == "" {
+				return nil
+			}
+		}
+		if !m.next(by) {
+			break
+		}
+	}
+	c.Moved = by
+	return l.moveBias(ctx, by)
+}
+
+// rounds is how many columns the board has.
+func (l *loop) rounds() int {
+	if l.Optional { // each may be without one more task
+		return calibrationRounds + l.Tasks
+	}
+	return calibrationRounds
+}
+
+func (l *loop) showSums(round int, sums []float64) error {
+	if sums[len(sums)-1] == 0 {
+		return nil
+	}
+	at := matrix.At(0, int64(len(sums)), int64(round), int64(round)+1)
+	return l.s.Push(calibrationBoard, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: sums}})
+}
+
+// moveBias has the first task add to the biases of the scores.
+func (l *loop) moveBias(ctx context.Context, by []float64) error {
+	if l.Task == 0 {
+		got, err := l.s.Pull(ctx, []matrix.Lookup{{Matrix: l.Model.Bias}})
+		if err != nil {
+			return err
+		}
+		val, ok := got[0].Data.Values().([]float32)
+		if !ok || len(val) != len(by) {
+			return fmt.Errorf("train: bias %s has %d values, want %d of f32", l.Model.Bias, len(val), len(by))
+		}
+		moved := &matrix.Dense[float32]{Val: make([]float32, len(by))}
+		for k, v := range val {
+			moved.Val[k] = float32(float64(v) + by[k])
+		}
+		if err := l.s.Assign(l.Model.Bias, matrix.Block{At: matrix.At(0, 1, 0, int64(len(by))), Data: moved}); err != nil {
+			return err
+		}
+	}
+	return l.meet(ctx)
+}
+
+// means are the shares of classes in the labels, and the sums of a column of the board.
+type means struct{ share, sums []float64 }
+
+// ratio is the mean prediction over the share of the class where they differ most, and whether that is more than the sample, which is that
+// part of all examples, may show by chance.
+func (m means) ratio(part float64) (ratio float64, apart bool) {
+	width, far := len(m.share), 0.0
+	weight, squares := m.sums[2*width], m.sums[2*width+1]
+	ratio = 1
+	for k, share := range m.share {
+		mean := m.sums[k] / weight
+		variance := max(0, mean-m.sums[width+k]/weight-mean*mean)
+		off := math.Abs(mean/share - 1)
+		chance := calibrationErrors * math.Sqrt(variance*squares*max(0, 1-part)) / (weight * share)
+		if apart = apart || off > max(calibrationLeast, chance); off >= far {
+			far, ratio = off, mean/share
+		}
+	}
+	return ratio, apart
+}
+
+// next moves the biases by a step of Newton's method, with one class, or of iterative proportional fitting, and reports whether there was
+// something to move.
+func (m means) next(by []float64) bool {
+	width := len(m.share)
+	weight, far, middle := m.sums[2*width], 0.0, 0.0
+	for k, share := range m.share {
+		mean := m.sums[k] / weight
+		far = max(far, math.Abs(mean/share-1))
+		step := math.Log(share / mean)
+		if width == 1 {
+			step = (step - math.Log((1-share)/(1-mean))) * mean * (1 - mean) * weight / m.sums[1]
+		}
+		by[k] += max(-1, min(1, step))
+		middle += by[k] / float64(width)
+	}
+	if width > 1 { // only differences count
+		for k := range by {
+			by[k] -= middle
+		}
+	}
+	return far > calibrationEnd
+}

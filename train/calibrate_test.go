@@ -1,0 +1,90 @@
+package train
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"thole.example/algo"
+	"thole.example/data"
+)
+
+// skewed gives examples labels by a rate that their first feature moves, and weights.
+func skewed(n, classes int, share float64, seed uint64) *data.Set {
+	rng := rand.New(rand.NewPCG(seed, 21))
+	s := set(fielded(n, seed))
+	for i := range s.Label {
+		y := btoi(rng.Float64() < share*(0.5+rng.Float64()))
+		if s.Label[i] = float32(2*y - 1); classes > 2 {
+			s.Label[i] = float32(y * (1 + rng.IntN(classes-1)))
+		}
+		s.Weight = append(s.Weight, float32(1+rng.IntN(3)))
+	}
+	return s
+}
+
+// After a training that ends in the midst of its steps the mean prediction is the mean label, by the weights: the same bits on any number
+// of servers and of processes, and with an offset as well.
+func TestCalibrate(t *testing.T) {
+	for _, name := range []string{"lr", "softmax", "fm", "deepfm"} {
+		for _, share := range []float64{0.05, 0.3} {
+			w := world{servers: 1, tasks: 3, algo: name, conf: algo.Conf{Dim: 32, Size: algo.Size{Fields: 4, Factors: 2}}}
+			o := Options{Epochs: 1, Batch: 32, Rate: rate(1), Seed: 3, Measured: true, Calibrate: true}
+			switch name {
+			case "lr":
+				o.Offset, w.conf.Size = 1.5, algo.Size{}
+			case "softmax":
+				w.conf.Classes, w.conf.Size = 3, algo.Size{}
+			}
+			o.Data = skewed(6000, max(2, w.conf.Classes), share, 5)
+			o.Valid = skewed(300, max(2, w.conf.Classes), share, 6)
+			reports, weights, errs := w.job(t, o)
+			if err := firstError(errs); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			r := reports[0]
+			if math.Abs(r.Was-1) < 0.02 || len(r.Moved) == 0 || math.Abs(r.Ratio-1) > 1e-2 {
+				t.Errorf("%s, share %v: ratio %v, was %v, moved by %v: want it far from 1 before, and 1 after", name, share, r.Ratio, r.Was, r.Moved)
+			}
+			if loss := r.Train[0].Value; loss > r.Null*4 {
+				t.Errorf("%s, share %v: loss %v, of one score %v", name, share, loss, r.Null)
+			}
+			for _, other := range []world{{servers: 3}, {servers: 2, each: 1}} {
+				v := w
+				v.servers, v.each = other.servers, other.each
+				again, same, errs := v.job(t, o)
+				if err := firstError(errs); err != nil || !slices.Equal(weights, same) || again[0].Valid[0] != r.Valid[0] {
+					t.Errorf("%s, share %v, %d servers: other weights or metrics %v, want %v: %v", name, share, v.servers, again[0].Valid, r.Valid, err)
+				}
+			}
+			o.Calibrate = false
+			if reports, _, errs = w.job(t, o); firstError(errs) != nil || reports[0].Moved != nil || reports[0].Ratio != reports[0].Was {
+				t.Errorf("%s: moved by %v without being asked, %v", name, reports[0].Moved, errs)
+			}
+		}
+	}
+}
+
+func firstError(errs []error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Labels of one class, and losses without probabilities, are left as they are.
+func TestCalibrateNothing(t *testing.T) {
+	for _, name := range []string{"lr", "svm", "linreg"} {
+		o := Options{Epochs: 1, Batch: 32, Rate: rate(0.1), Seed: 3, Measured: true, Calibrate: true, Data: set(examples(200, 1))}
+		if name == "lr" {
+			clear(o.Data.Label)
+		}
+		reports, _, errs := world{servers: 1, tasks: 1, algo: name}.job(t, o)
+		if err := firstError(errs); err != nil || reports[0].Ratio != 0 || reports[0].Moved != nil {
+			t.Errorf("%s: ratio %v, moved %v, %v", name, reports[0].Ratio, reports[0].Moved, err)
+		}
+	}
+}
