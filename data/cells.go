@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 
 	"thole.example/feature"
 )
@@ -13,6 +14,9 @@ import (
 type CellTable interface {
 	// Header are the names of its columns.
 	Header() []string
+	// Status says of a column whether it holds the index of a DataFrame, and why it cannot be read; nil: it can. Cells of one that cannot be
+	// asked for are an error.
+	Status(column int) (index bool, err error)
 	// Zones are the time zones of columns of instants, by the name of the column.
 	Zones() map[string]string
 	// Rows is how many there are.
@@ -37,34 +41,75 @@ var (
 const cellRows = 16 << 10
 
 // cellSheet plans the rows of a table.
-func (s *settings) cellSheet(ctx context.Context, t CellTable, plan *feature.Plan) (*sheet, error) {
+func (s *settings) cellSheet(ctx context.Context, path string, t CellTable, plan *feature.Plan) (*sheet, error) {
 	sh := &sheet{cells: t}
 	rows, err := sampledCells(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	return sh, s.planSheet(sh, t.Header(), rows, plan)
+	s.ignoreCells(path, t)
+	if err := s.planSheet(sh, t.Header(), rows, plan); err != nil {
+		return nil, err
+	}
+	for _, k := range sh.used {
+		if _, err := t.Status(k); err != nil {
+			return nil, fmt.Errorf("%w; --ignore %s leaves it out", err, t.Header()[k])
+		}
+	}
+	return sh, nil
+}
+
+// ignoreCells ignores columns of a training table of which nothing can be learned and the user says nothing: the index of a DataFrame, and
+// in a survey what cannot be read.
+func (s *settings) ignoreCells(path string, t CellTable) {
+	known := *s.columns()
+	known.Spec.Columns = maps.Clone(known.Spec.Columns)
+	for i, name := range t.Header() {
+		index, err := t.Status(i)
+		if _, said := known.Spec.Columns[name]; said || !index && (err == nil || !s.surveys) {
+			continue
+		}
+		if known.Spec.Set(name, feature.Column{Kind: feature.Ignore}) == nil && s.Note != nil && known.Transform == nil {
+			why := fmt.Sprintf("column %q is ignored: it is the index of a pandas DataFrame (--numeric or --categorical %s takes it)", name, name)
+			if err != nil {
+				why = fmt.Sprintf("%v; it is ignored", err)
+			}
+			s.Note(path, 0, why)
+		}
+	}
+	s.Table = &known
 }
 
 // sampledCells are the first rows of a table.
 func sampledCells(ctx context.Context, t CellTable) (rows [][]string, err error) {
-	all := make([]int, len(t.Header()))
-	for i := range all {
-		all[i] = i
+	all := readable(t)
+	if len(all) == 0 {
+		_, err := t.Status(0)
+		return nil, err
 	}
 	for cells, err := range t.Blocks(ctx, all, 0, min(sampleRows, t.Rows())) {
 		if err != nil {
 			return nil, err
 		}
 		for k := range cells[0].Lo {
-			row := make([]string, len(all))
+			row := make([]string, len(t.Header()))
 			for i, c := range cells {
-				row[i] = string(c.Text[c.Lo[k]:c.Hi[k]])
+				row[all[i]] = string(c.Text[c.Lo[k]:c.Hi[k]])
 			}
 			rows = append(rows, row)
 		}
 	}
 	return rows, nil
+}
+
+// readable are the columns of a table that can be read.
+func readable(t CellTable) (all []int) {
+	for i := range t.Header() {
+		if _, err := t.Status(i); err == nil {
+			all = append(all, i)
+		}
+	}
+	return all
 }
 
 // feedCells gives chunks the numbers of their rows.
@@ -135,7 +180,7 @@ func (r *reader) openCells(ctx context.Context, in *Input, s *settings) (CellTab
 	if err != nil {
 		return nil, err
 	}
-	if s.sheet, err = s.cellSheet(ctx, t, r.plan); err != nil {
+	if s.sheet, err = s.cellSheet(ctx, in.Name, t, r.plan); err != nil {
 		return nil, errors.Join(&Error{in.Name, 0, err}, t.Close())
 	}
 	r.begin(in.Name, s)

@@ -29,7 +29,8 @@ type chunk struct {
 	kinds     kinds
 	queryLine int64 // first line with a qid
 	unseen    unseen
-	bad       []badLine // that were left out
+	bad       []badLine   // that were left out
+	invalid   invalidByte // the first byte that is no UTF-8
 
 	rounded []roundedCell // the first whole number of each column that is no float64
 	first   bool          // of the input
@@ -43,7 +44,7 @@ func (c *chunk) reset() {
 	c.width, c.widthLine, c.queryLine = -1, 0, 0
 	c.kinds.reset()
 	c.unseen.reset()
-	c.bad, c.part, c.first, c.rounded = c.bad[:0], nil, false, c.rounded[:0]
+	c.bad, c.part, c.first, c.rounded, c.invalid = c.bad[:0], nil, false, c.rounded[:0], invalidByte{}
 }
 
 // parser is what one goroutine parses chunks with.

@@ -134,7 +134,8 @@ func (k *kinds) refuse(label float32, want Classes, mapping Labels) error {
 	case want == nil && len(k.list) < 2, slices.Contains(want, label), want.IsStandard() && standard:
 		return nil
 	case want == nil:
-		return fmt.Errorf("label %v beside %v and %v, want two classes (%s): %w", label, k.list[0].label, k.list[1].label, otherLabels, ErrLabel)
+		return fmt.Errorf("label has more than two values (%v, %v, %v, ...); %s, %s: %w", k.list[0].label, k.list[1].label, label, otherTasks,
+			otherLabels, ErrLabel)
 	case want.IsStandard():
 		return fmt.Errorf("label %v, want 0 and 1 or -1 and +1 (%s): %w", label, otherLabels, ErrLabel)
 	}
@@ -163,6 +164,10 @@ func (c Classes) String() string {
 	}
 	return text
 }
+
+// otherTasks names what learns from other labels than two classes.
+const otherTasks = "for regression use --loss l2 (trees), --loss l2loss (networks) or --algo linreg, for classes --loss multiclass (trees) or " +
+	"--algo softmax"
 
 const otherLabels = "or a mapping: --labels PosNegTrans --label-threshold T makes labels above T positive"
 

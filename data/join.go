@@ -4,14 +4,15 @@ import "fmt"
 
 // joiner sees the chunks of all inputs in order: it counts lines across them, and finds what contradicts between them.
 type joiner struct {
-	name  string
-	s     *settings
-	lines int64           // of the chunks before
-	width int             // of dense rows, 0 before the first
-	rows  bool            // there was a row
-	kinds kinds           // labels under AutoTrans and ClassTrans
-	query bool            // there was a qid
-	told  map[string]bool // columns with a whole number that was rounded
+	invalid bool // a byte that is no UTF-8 was reported
+	name    string
+	s       *settings
+	lines   int64           // of the chunks before
+	width   int             // of dense rows, 0 before the first
+	rows    bool            // there was a row
+	kinds   kinds           // labels under AutoTrans and ClassTrans
+	query   bool            // there was a qid
+	told    map[string]bool // columns with a whole number that was rounded
 
 	skipped Skipped
 }
@@ -39,6 +40,13 @@ func (j *joiner) join(c *chunk) error {
 			line += j.lines
 		}
 		return &Error{j.name, line, err}
+	}
+	if f := c.invalid; f.line > 0 && !j.invalid {
+		j.invalid = true
+		if j.s.Note != nil {
+			j.s.Note(j.name, j.lines+f.line, fmt.Sprintf("warning: byte 0x%02x is not UTF-8, and texts with such bytes are other categories than the "+
+				"same texts in UTF-8; convert the file first: iconv -f latin1 -t utf8 FILE (or the encoding that it has)", f.value))
+		}
 	}
 	if c.queryLine > 0 && !j.query {
 		j.query = true

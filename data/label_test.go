@@ -55,7 +55,7 @@ func TestAutoLabelsRefuse(t *testing.T) {
 		classes Classes
 		want    string
 	}{
-		{"1\n2\n2\n7\n", nil, "t:4: label 7 beside 1 and 2, want two classes " + advice},
+		{"1\n2\n2\n7\n", nil, "t:4: label has more than two values (1, 2, 7, ...); " + otherTasks + ", " + strings.Replace(advice[1:], ")", "", 1)},
 		{"1\n0.5\n", Standard(), "t:2: label 0.5, want 0 and 1 or -1 and +1 " + advice},
 		{"1\n2\n\n0\n", Classes{1, 2}, "t:4: label 0, want 1 or 2, the classes that were learned: not labels of two kinds"},
 		{"2\n2\n", nil, "t: label 2 in all examples, want two classes " + advice},

@@ -81,10 +81,18 @@ func (r *RecordReader) cells(ctx context.Context, in Input, s *settings, yield f
 		return err
 	}
 	defer t.Close()
-	names := t.Header()
-	all := make([]int, len(names))
-	for i := range all {
-		all[i] = i
+	all := readable(t)
+	var names []string
+	for i, name := range t.Header() {
+		if _, err := t.Status(i); err == nil {
+			names = append(names, name)
+		} else if s.Note != nil {
+			s.Note(in.Name, 0, fmt.Sprintf("%v; it is left out", err))
+		}
+	}
+	if len(all) == 0 {
+		_, err := t.Status(0)
+		return &Error{in.Name, 0, err}
 	}
 	at, err := r.begin(AppendRow(nil, ',', names), names, true)
 	if err != nil {

@@ -46,6 +46,7 @@ func newTableParser(s *settings) *tableParser {
 // table fills the rows from the text, up to the first error.
 func (c *chunk) table(s *settings, p *tableParser) {
 	p.begin()
+	c.invalid = firstInvalid(c.text[:c.len])
 	i, line := 0, int64(0)
 	for names := c.first && p.header; names && i < c.len; { // which sheetOf has read
 		next, cells, _ := p.cutter.cut(c.text, i, p.sep)

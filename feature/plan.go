@@ -76,7 +76,11 @@ func (s *Spec) Open(header []string, sample [][]string) (*Plan, error) {
 		if !said && label == "" && namesLabel(name) {
 			c.Kind, label = Label, name
 		}
-		if err := p.find(&c, column(sample, i), s); err != nil {
+		if cells := column(sample, i); c.Kind == Auto && indexes(name, i, cells) {
+			c.Kind = Ignore
+			p.doubts = append(p.doubts, fmt.Sprintf("column %q is ignored: it is the index of a DataFrame or numbers the rows (--numeric or "+
+				"--categorical %s takes it)", name, name))
+		} else if err := p.find(&c, cells, s); err != nil {
 			return nil, err
 		}
 		c.usual(s.Raw)
@@ -184,7 +188,9 @@ func (p *Plan) find(c *Column, cells []string, s *Spec) error {
 	if c.Kind == Auto {
 		switch c.Kind = Categorical; {
 		case numbers, durations(others, there):
-			c.Kind = Numeric
+			if c.Kind = Numeric; numbers {
+				p.lookAtNumbers(c, there)
+			}
 		case len(others) > 0 && mostly*len(others) <= len(there):
 			p.doubts = append(p.doubts, doubt(c.Name, others, len(there)))
 		case len(others) > 0 && !slices.ContainsFunc(others, func(text string) bool { return !withCommas.MatchString(text) }):
@@ -199,6 +205,8 @@ func (p *Plan) find(c *Column, cells []string, s *Spec) error {
 			default:
 				if text := looksLikeDates(c.Name, there); text != "" {
 					p.doubts = append(p.doubts, text)
+				} else if len(others) > 0 {
+					p.lookAtTexts(c, others)
 				}
 			}
 		}

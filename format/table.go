@@ -60,8 +60,10 @@ type TableColumn struct {
 	// Unit is what Cells.Int counts in a column of times, since the beginning of 1970. The clock is that of UTC if there is a Zone,
 	// else one on some wall: the file does not say which.
 	Unit time.Duration
-	Days bool   // times are whole days, whatever their unit
-	Zone string // of times that are instants: the zone in which people read them; "": times have none
+	// Index says that the column holds the index of a DataFrame of pandas, and not what was observed.
+	Index bool
+	Days  bool   // times are whole days, whatever their unit
+	Zone  string // of times that are instants: the zone in which people read them; "": times have none
 	// Span says of whole numbers that they are durations, and OfDay that they are times of day; both count Units.
 	Span, OfDay bool
 	Type        string // as the format says it

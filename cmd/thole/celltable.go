@@ -62,6 +62,15 @@ func (t *cellTable) Header() (names []string) {
 	return names
 }
 
+// Status implements data.CellTable.
+func (t *cellTable) Status(column int) (index bool, err error) {
+	c := &t.columns[column]
+	if c.Kind == format.Unreadable {
+		err = fmt.Errorf("column %q of %s cannot be read: %s", c.Name, c.Type, c.Why)
+	}
+	return c.Index, err
+}
+
 // Rows implements data.CellTable.
 func (t *cellTable) Rows() int64 { return t.Table.Rows() }
 

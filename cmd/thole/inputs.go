@@ -145,8 +145,18 @@ func (j *job) tableOptions(ctx context.Context, e *env) (o data.Options, err err
 func (e *env) reading(paths []string, o *data.Options) *progress {
 	p := e.progress("read "+strings.Join(paths, ", "), "B", 1)
 	o.Progress = p.read
-	o.Note = func(path string, line int64, text string) { p.line("%s:%d: %s", path, line, text) }
+	o.Note = noting(p.line)
 	return p
+}
+
+// noting says what is noted of files; line 0 is none.
+func noting(say func(format string, args ...any)) func(path string, line int64, text string) {
+	return func(path string, line int64, text string) {
+		if line > 0 {
+			path = fmt.Sprintf("%s:%d", path, line)
+		}
+		say("%s: %s", path, text)
+	}
 }
 
 // examples reads the examples that the paths name, as one set.

@@ -24,13 +24,15 @@ func (l legible) Write(p []byte) (int, error) {
 // escaped shows control characters other than line ends as escapes.
 func escaped(text string) string {
 	odd := func(r rune) bool { return unicode.IsControl(r) && r != '\n' }
-	if !strings.ContainsFunc(text, odd) {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, odd) {
 		return text
 	}
 	var out strings.Builder
 	for len(text) > 0 {
 		r, size := utf8.DecodeRuneInString(text)
-		if odd(r) {
+		if r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&out, `\x%02x`, text[0])
+		} else if odd(r) {
 			fmt.Fprintf(&out, `\x%02x`, r)
 		} else {
 			out.WriteString(text[:size])

@@ -204,7 +204,7 @@ func (p *prediction) score(ctx context.Context, e *env, g *scoring, out predicti
 	bar := e.progress("score "+paths, "B", 1)
 	defer bar.end()
 	o.Progress = bar.read
-	o.Note = func(path string, line int64, text string) { bar.line("%s:%d: %s", path, line, text) }
+	o.Note = noting(bar.line)
 	o.Left = func(u data.Unseen) {
 		s.Unseen = u
 		s.Unseen.Missing = g.named

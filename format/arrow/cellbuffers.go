@@ -123,10 +123,13 @@ func (s *cellSource) open(b *batch, at int, want int64) (buffer, error) {
 
 // cells finds the buffers of the cells.
 func (s *cellSource) cells(c *cellBuffers, b *batch, node, at int, f *field) (err error) {
+	t := c.of
+	if t.storage == vacant && t.index == matrix.Invalid {
+		return nil
+	}
 	if c.valid, err = s.bitmap(b, node, at, c.count); err != nil {
 		return err
 	}
-	t := c.of
 	d, size := t.raw, int64(t.raw.Size())
 	if t.index != matrix.Invalid {
 		d, size = t.index, int64(t.index.Size())

@@ -18,6 +18,7 @@ const (
 	offsets                 // text behind each other, and where each begins in 32 bits
 	longs                   // the same in 64 bits
 	views16                 // short text, or where in some buffer it is, in 16 bytes
+	vacant                  // nowhere: all are missing
 )
 
 // cellType is the type of cells.
@@ -123,6 +124,8 @@ func typeOf(kind uint8, typ tab) (c cellType) {
 		c.storage, c.raw, c.kind, c.unsigned = numbers, d, format.Whole, !d.Signed()
 	case kind == typeDecimal:
 		c.decimal(int(typ.i32(0, 0)), int(typ.i32(1, 0)), typ.i32(2, 128))
+	case kind == typeNull:
+		c.storage, c.kind = vacant, format.Text
 	case kind == typeBinary || kind == typeUTF8:
 		c.storage, c.kind = offsets, format.Text
 	case kind == typeLargeBinary || kind == typeLargeUTF8:

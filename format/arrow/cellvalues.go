@@ -102,6 +102,10 @@ func (c *cellReader) append(lo, n int64, to *format.Cells) error {
 	if n > maxCells-int64(before) {
 		return fmt.Errorf("%d values beside each other, want at most %d: %w", n, maxCells, format.ErrLimit)
 	}
+	if c.of.storage == vacant && c.of.index == matrix.Invalid {
+		c.nothing(before, int(n), to)
+		return nil
+	}
 	there := bitmap{}
 	if c.valid.r != nil {
 		var err error
@@ -126,6 +130,15 @@ func (c *cellReader) append(lo, n int64, to *format.Cells) error {
 		return c.viewed(lo, n, to)
 	}
 	return c.texts(lo, n, to)
+}
+
+// nothing appends missing cells.
+func (c *cellReader) nothing(before, n int, to *format.Cells) {
+	c.nulls(to, before, n)
+	for i := range n {
+		to.Null[before+i] = true
+		to.Text.End = append(to.Text.End, int64(len(to.Text.Bytes)))
+	}
 }
 
 // cellCount is how many cells there are.

@@ -50,6 +50,7 @@ func (f *field) held() matrix.DType {
 type schema struct {
 	order      wire.Order
 	fields     []field
+	pandas     string   // what pandas says of the table
 	keys       []string // of the metadata that is not ours
 	own        ownMeta
 	dictionary bool            // some column has a dictionary
@@ -114,6 +115,9 @@ func readSchema(t tab, version int16, skip bool) (*schema, error) {
 }
 
 func (r *schemaReader) key(key, value string) error {
+	if key == format.PandasKey {
+		r.pandas = value
+	}
 	if key != ownKey {
 		r.keys = append(r.keys, key)
 		return nil

@@ -45,6 +45,7 @@ func (codec) OpenTable(ctx context.Context, b blob.Bucket, file string, o format
 	for i := range s.fields {
 		t.shown = append(t.shown, s.fields[i].column())
 	}
+	format.MarkIndex(t.shown, s.pandas)
 	return t, nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 // The type of a field is a table, and a number that tells of which kind.
 const (
+	typeNull        = 1
 	typeInt         = 2
 	typeFloat       = 3
 	typeBinary      = 4

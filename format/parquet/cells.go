@@ -91,6 +91,9 @@ func unreadable(what, why string) (c cellColumn) {
 func valuesOf(e *pf.SchemaElement) (c cellColumn) {
 	if d, ok := decimalOf(e); ok {
 		c = decimals(e, d)
+	} else if isNull(e) {
+		c = numbersOf(&pf.SchemaElement{Name: e.Name, Type: e.Type}) // of which there are none
+		c.Type = "null"
 	} else {
 		switch e.Type.V {
 		case pf.ByteArray, pf.FixedLenByteArray:
@@ -112,6 +115,12 @@ func valuesOf(e *pf.SchemaElement) (c cellColumn) {
 		}
 	}
 	return c
+}
+
+// isNull reports whether an element has nothing but nulls, whose physical type means nothing.
+func isNull(e *pf.SchemaElement) bool {
+	_, null := e.LogicalType.Value.(*pf.NullType)
+	return null && e.RepetitionType.V == pf.Optional && (e.Type.V == pf.Int32 || e.Type.V == pf.Int64)
 }
 
 // textOf is a column of text, or of bytes of which nothing is said, as older programs write text.

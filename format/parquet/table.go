@@ -48,6 +48,11 @@ func (codec) OpenTable(ctx context.Context, b blob.Bucket, file string, o format
 		t.columns[i].says(t.footer.times)
 		t.shown = append(t.shown, t.columns[i].TableColumn)
 	}
+	for _, kv := range t.footer.KeyValueMetadata {
+		if kv.Key == format.PandasKey {
+			format.MarkIndex(t.shown, kv.Value)
+		}
+	}
 	return t, nil
 }
 
