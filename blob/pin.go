@@ -74,6 +74,9 @@ func (v *View) Open(ctx context.Context, name string) (Object, error) {
 	if !inside {
 		return v.Bucket.Open(ctx, name)
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if !slices.ContainsFunc(v.pin.List(), func(i Info) bool { return i.Name == rel }) {
 		return nil, fmt.Errorf("blob: %w", &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist})
 	}
@@ -85,6 +88,9 @@ func (v *View) List(ctx context.Context, tree string) ([]Info, error) {
 	rel, inside := Rel(v.name, tree)
 	if !inside {
 		return v.Bucket.List(ctx, tree)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	if rel == "." {
 		return slices.Clone(v.all), nil

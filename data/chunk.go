@@ -177,9 +177,13 @@ func (c *chunk) readLabel(s *settings, i int) (v float32, end int, err error) {
 	}
 	if end < 0 || s.class[c.text[end]] == 0 {
 		token := s.token(c.text, i)
-		if bytes.IndexByte(token, ':') >= 0 {
+		switch bytes.Count(token, []byte(":")) {
+		case 0:
+		case 1:
 			return 0, i, fmt.Errorf("label %s, want a number (--no-label if the lines have none; --label-weights if it is label:weight, as XGBoost "+
 				"has it)", quote(token))
+		default:
+			return 0, i, fmt.Errorf("label %s, want a number (--no-label if the lines have none)", quote(token))
 		}
 		if bytes.ContainsAny(token, ",;|") {
 			return 0, i, fmt.Errorf("label %s, want a number (--format csv, if it is a table)", quote(token))

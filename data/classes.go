@@ -166,8 +166,8 @@ func (c Classes) String() string {
 }
 
 // otherTasks names what learns from other labels than two classes.
-const otherTasks = "for regression use --loss l2 (trees), --loss l2loss (networks) or --algo linreg, for classes --loss multiclass (trees) or " +
-	"--algo softmax"
+const otherTasks = "for regression use --loss l2 (trees), --loss l2loss (networks) or --algo linreg, for classes " +
+	"--loss multiclass (trees) or --algo softmax"
 
 const otherLabels = "or a mapping: --labels PosNegTrans --label-threshold T makes labels above T positive"
 

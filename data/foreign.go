@@ -46,7 +46,11 @@ func (in *Input) foreign() error {
 			b = bufio.NewReader(in.Stream)
 			in.Stream = b
 		}
-		start, _ = b.Peek(len(start)) // an error comes again when it is read
+		if _, err := b.Peek(1); err == nil { // an error comes again when it is read
+			start, _ = b.Peek(min(foreignLen, b.Buffered())) // more may be long in coming
+		} else {
+			start = nil
+		}
 	} else {
 		n, _ := in.R.ReadAt(start[:max(0, min(in.Size, foreignLen))], 0)
 		start = start[:n]

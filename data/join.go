@@ -44,8 +44,8 @@ func (j *joiner) join(c *chunk) error {
 	if f := c.invalid; f.line > 0 && !j.invalid {
 		j.invalid = true
 		if j.s.Note != nil {
-			j.s.Note(j.name, j.lines+f.line, fmt.Sprintf("warning: byte 0x%02x is not UTF-8, and texts with such bytes are other categories than the "+
-				"same texts in UTF-8; convert the file first: iconv -f latin1 -t utf8 FILE (or the encoding that it has)", f.value))
+			j.s.Note(j.name, j.lines+f.line, fmt.Sprintf("warning: byte 0x%02x is not UTF-8, and texts with such bytes are other "+
+				"categories than the same texts in UTF-8; convert the file first: iconv -f latin1 -t utf8 FILE (or the encoding that it has)", f.value))
 		}
 	}
 	if c.queryLine > 0 && !j.query {
@@ -62,8 +62,8 @@ func (j *joiner) join(c *chunk) error {
 			j.told = map[string]bool{}
 		}
 		j.told[r.Column] = true
-		j.s.Note(j.name, j.lines+r.line, fmt.Sprintf("column %q: %s is no float64, and is read as %.0f; other numbers may be read as the same (--categorical %s "+
-			"tells them apart)", r.Column, r.Text, r.Value, r.Column))
+		j.s.Note(j.name, j.lines+r.line, fmt.Sprintf("column %q: %s is no float64, and is read as %.0f; other numbers may be read as the "+
+			"same (--categorical %s tells them apart)", r.Column, r.Text, r.Value, r.Column))
 	}
 	j.lines += c.lines
 	return nil

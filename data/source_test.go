@@ -65,7 +65,8 @@ var bad = []struct {
 	want       string
 }{
 	{"label", "1 1:1\n\nx 1:1\n", Options{}, `t:3: label "x", want a number`},
-	{"label missing", "1:1 2:1\n", Options{}, `t:1: label "1:1", want a number (--no-label if the lines have none)`},
+	{"label missing", "1:1 2:1\n", Options{}, `t:1: label "1:1", want a number (--no-label if the lines have none; ` +
+		`--label-weights if it is label:weight, as XGBoost has it)`},
 	{"label stuck", "1a 1:1\n", Options{}, `t:1: label "1a", want a number`},
 	{"label nan", "nan 1:1\n", Options{}, `t:1: label "nan", want a number`},
 	{"index 0", "1 1:1\n1 0:1\n", Options{},

@@ -39,7 +39,8 @@ func (l *loader) nameLabels(fit *feature.Fit, t *feature.Transform) error {
 	if n := len(t.LabelTexts()); l.opt.Labels == AutoTrans && n == 1 {
 		return fmt.Errorf("column %q: label %q in all examples, want two: %w", t.Label(), t.LabelTexts()[0], ErrLabel)
 	} else if l.opt.Labels == AutoTrans && n > 2 {
-		return fmt.Errorf("column %q: label has more than two values (%q, %q, %q, ...); for classes use --loss multiclass (trees) or --algo softmax: %w",
+		return fmt.Errorf("column %q: label has more than two values (%q, %q, %q, ...); for classes use --loss multiclass (trees) "+
+			"or --algo softmax: %w",
 			t.Label(), t.LabelTexts()[0], t.LabelTexts()[1], t.LabelTexts()[2], ErrLabel)
 	}
 	for n := range t.LabelTexts() {

@@ -46,8 +46,8 @@ const (
 	rowsPerID = 2
 )
 
-// lookAtNumbers takes whole numbers that are ids as categories, where that is certain: by the name of the column, and as the first rows have
-// each of them at least twice on average. What else may be no number it reports.
+// lookAtNumbers takes whole numbers that are ids as categories, where that is certain: by the name of the column, and as the first rows
+// have each of them at least twice on average. What else may be no number it reports.
 func (p *Plan) lookAtNumbers(c *Column, cells []string) {
 	distinct := map[string]bool{}
 	whole, zeros := true, ""
@@ -61,16 +61,16 @@ func (p *Plan) lookAtNumbers(c *Column, cells []string) {
 	}
 	switch n := len(distinct); {
 	case zeros != "":
-		p.doubts = append(p.doubts, fmt.Sprintf("column %q: %q and the like are read as numbers, without the leading zeros: --categorical %s if they "+
-			"are codes", c.Name, zeros, c.Name))
+		p.doubts = append(p.doubts, fmt.Sprintf("column %q: %q and the like are read as numbers, without the leading zeros: --categorical %s if "+
+			"they are codes", c.Name, zeros, c.Name))
 	case !whole || n < leastIDs || !namesID.MatchString(c.Name) || n == len(cells):
 	case rowsPerID*n <= len(cells):
 		c.Kind = Categorical
-		p.doubts = append(p.doubts, fmt.Sprintf("column %q: whole numbers that are ids by its name (%d different ones in the first %d rows) are taken as "+
-			"categories: --numeric %s takes them as numbers", c.Name, n, len(cells), c.Name))
+		p.doubts = append(p.doubts, fmt.Sprintf("column %q: whole numbers that are ids by its name (%d different ones in the first %d rows) are "+
+			"taken as categories: --numeric %s takes them as numbers", c.Name, n, len(cells), c.Name))
 	default:
-		p.doubts = append(p.doubts, fmt.Sprintf("column %q: whole numbers look like ids (%d different ones in the first %d rows) and are read as numbers: "+
-			"--categorical %s, or --hashed %s, learns from each of them", c.Name, n, len(cells), c.Name, c.Name))
+		p.doubts = append(p.doubts, fmt.Sprintf("column %q: whole numbers look like ids (%d different ones in the first %d rows) and are read as "+
+			"numbers: --categorical %s, or --hashed %s, learns from each of them", c.Name, n, len(cells), c.Name, c.Name))
 	}
 }
 
@@ -81,7 +81,8 @@ var (
 		what string
 		form *regexp.Regexp
 	}{
-		{"numbers with units", regexp.MustCompile(`^[-+]?([$€£¥] ?[\d.,]*\d|\d[\d.,]* ?(%|‰|[$€£¥]|°?[CF]|[kcm]?m|k?g|lbs?|oz|mi|ft|in|h|min|m?s|k?W|[KMG]B|[KkMB]|EUR|USD|GBP|px))$`)},
+		{"numbers with units", regexp.MustCompile(`^[-+]?([$€£¥] ?[\d.,]*\d|\d[\d.,]* ?(%|‰|[$€£¥]|` +
+			`°?[CF]|[kcm]?m|k?g|lbs?|oz|mi|ft|in|h|min|m?s|k?W|[KMG]B|[KkMB]|EUR|USD|GBP|px))$`)},
 		{"numbers with underscores", regexp.MustCompile(`^[-+]?\d{1,3}(_\d{3})+(\.\d+)?$`)},
 		{"hexadecimal numbers", regexp.MustCompile(`^0[xX][0-9a-fA-F]+$`)},
 	}
@@ -95,7 +96,8 @@ func (p *Plan) lookAtTexts(c *Column, texts []string) {
 			all = all && one.form.MatchString(text)
 		}
 		if all {
-			p.doubts = append(p.doubts, fmt.Sprintf("column %q: %s, such as %q, are read as categories, want plain digits to learn from them as numbers",
+			p.doubts = append(p.doubts, fmt.Sprintf("column %q: %s, such as %q, are read as categories, want plain digits to learn "+
+				"from them as numbers",
 				c.Name, one.what, texts[0]))
 			return
 		}

@@ -17,7 +17,7 @@ type Config struct {
 	Bins   int // of a feature, 2 to 255
 	// Numbers is how values are read by the model, unless trees go before; rows of Float32 have no others.
 	Numbers tree.Numbers `json:",omitempty"`
-	Seed   uint64
+	Seed    uint64
 
 	L1, L2    float64 // penalties of the values of leaves
 	Gamma     float64 // a split makes the loss smaller by more than this

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"thole.example/data"
 	"thole.example/loss"
@@ -153,7 +154,9 @@ func (s *sampled) sums(of func(to, score []float64), by []float64, offset float6
 		for k := range score {
 			score[k] = s.score[i*width+k] + by[k] + offset
 		}
-		of(p, score)
+		if of(p, score); slices.ContainsFunc(p, math.IsNaN) { // evaluate reports it
+			continue
+		}
 		for k, p := range p {
 			sums[k] += float64(w * p)
 			sums[width+k] += float64(w * p * (1 - p))

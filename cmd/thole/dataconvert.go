@@ -26,8 +26,9 @@ func convertDataCommand(e *env) *cobra.Command {
 		Use:   "convert FILE... OUT",
 		Short: "Write examples of any kind as libsvm, libffm or dummy",
 		Long: `Reads examples of any kind and writes them as lines of libsvm, libffm or dummy, by the ending of OUT or --as. The rows of
-tables become what training would learn from; groups become qid:N of libsvm, and weights are written to OUT.weights, for --weights; what was found out of the columns is written beside OUT as OUT.columns.json, unless
---model names a model, whose columns are taken then.`,
+tables become what training would learn from; groups become qid:N of libsvm, and weights are written to OUT.weights,
+for --weights; what was found out of the columns is written to OUT.columns.json, unless --model names a model, whose columns are
+taken then.`,
 		Example: `  thole data convert loans.csv loans.ffm --label-column defaulted --ignore id
   thole data convert loans.csv loans.libsvm --label-column defaulted
   thole data convert loans.csv - --label-column defaulted --as libsvm`,

@@ -25,7 +25,8 @@ func flagGroups() []flagGroup {
 	return []flagGroup{
 		{"Common", []string{"listen", "store", "config", "data", "model", "algo", "on", "servers", "workers", "tasks", "task", "job",
 			"epochs", "rate", "validate", "holdout", "graph", "load", "from", "to", "matrix", "out", "report", "log", "force", "seconds", "json"}},
-		{"Data", []string{"format", "dim", "hash", "labels", "classes", "label-threshold", "label-weights", "index-base", "separator", "no-label", "strict",
+		{"Data", []string{"format", "dim", "hash", "labels", "classes", "label-threshold", "label-weights",
+			"index-base", "separator", "no-label", "strict",
 			"sparse", "admit-after", "forget-after", "expire-after", "max-bytes", "storage",
 			"in-order", "shuffle-window", "seed", "fields", "sample", "pos-neg", "skip-bad", "negatives", "weights", "validate-weights",
 			"class-weights", "positive-weight"}},

@@ -42,7 +42,7 @@ func (j *job) decideBase(ctx context.Context, e *env, trees *tree.Ensemble, path
 	case !stream && least == 0:
 		j.base = "0"
 		fmt.Fprintf(e.err, "%s: indices count from 0, as there is index 0\n", where)
-	case !stream && unused && most < width:
+	case !stream && unused && (most == width-1 || most < width && rangesKnown(trees)):
 		j.base = "0"
 		fmt.Fprintf(e.err, "%s: indices %d to %d are taken as columns counted from 0: the model has %d and nothing in column 0, as %s read "+
 			"such lines (--index-base 1 counts from 1)\n", where, least, most, width, trees.Origin)
@@ -92,6 +92,17 @@ func unusedFirst(trees *tree.Ensemble) bool {
 	return f.Least == f.Most && len(f.Levels) == 0 && !slices.ContainsFunc(trees.Trees, func(t tree.Tree) bool {
 		return slices.Contains(t.Feature, 0)
 	})
+}
+
+// rangesKnown reports whether the model has the ranges of features that training had values of, as LightGBM's do: a column without one
+// had none. Other models do not say whether a column that no split asks for was empty.
+func rangesKnown(trees *tree.Ensemble) bool {
+	for i := range trees.Features.Width {
+		if f := trees.Features.At(i); f.Least != f.Most {
+			return true
+		}
+	}
+	return false
 }
 
 // byPosition gives features without names of their own, such as Column_0 and f0, the names of the columns of a table that has as many

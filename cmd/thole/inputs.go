@@ -16,8 +16,8 @@ import (
 
 // dataOptions are the options of reading examples.
 func (j *job) dataOptions(task algo.Task) (data.Options, error) {
-	o := data.Options{Format: j.format, Dim: j.dim, Hash: j.hash, Threshold: j.threshold, Separator: j.separator, LabelWeight: j.labelWeights, NoLabel: j.noLabel,
-		Strict: j.strict, SkipBad: j.skipBad, Store: j.paths, OpenTable: tables(j.paths)}
+	o := data.Options{Format: j.format, Dim: j.dim, Hash: j.hash, Threshold: j.threshold, Separator: j.separator,
+		LabelWeight: j.labelWeights, NoLabel: j.noLabel, Strict: j.strict, SkipBad: j.skipBad, Store: j.paths, OpenTable: tables(j.paths)}
 	mapping := j.labels
 	switch {
 	case mapping != "":

@@ -13,7 +13,7 @@ func TestLegible(t *testing.T) {
 		"\x1b[31mred\x07":       `\x1b[31mred\x07`,
 		"a\rb\tc\x7f":           `a\x0db\x09c\x7f`,
 		"▁█ über \u009b1m":      `▁█ über \x9b1m`,
-		"\xff\xfe \ufffd \x1b(": "\xff\xfe \ufffd " + `\x1b(`,
+		"\xff\xfe \ufffd \x1b(": `\xff\xfe ` + "\ufffd " + `\x1b(`,
 	} {
 		var out strings.Builder
 		if n, err := (legible{&out}).Write([]byte(text)); n != len(text) || err != nil || out.String() != want {

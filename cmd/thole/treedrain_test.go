@@ -22,7 +22,7 @@ func TestTreesDrained(t *testing.T) {
 		t.Run("train: "+name, func(t *testing.T) {
 			ck, log := "ck."+name, filepath.Join(dir, "run."+name)
 			args := append(append([]string{"train"}, settings...), tasks...)
-			args = append(args, "--model", "kept."+name, "--checkpoint", ck, "--checkpoint-every", "1000000", "--log", log)
+			args = append(args, "--model", "kept-"+name, "--checkpoint", ck, "--checkpoint-every", "1000000", "--log", log)
 			p := newProcess(t, dir, args...)
 			if err := p.Start(); err != nil {
 				t.Fatal(err)
@@ -37,7 +37,7 @@ func TestTreesDrained(t *testing.T) {
 			if err := again.Run(); err != nil || !strings.Contains(again.err.String(), "going on after ") {
 				t.Errorf("%v, want that it goes on: %s", err, &again.err)
 			}
-			mustRun(t, dir, "diff", "alone", "kept."+name)
+			mustRun(t, dir, "diff", "alone", "kept-"+name)
 		})
 	}
 	t.Run("processes", func(t *testing.T) {
