@@ -69,8 +69,8 @@ func (p *Plan) lookAtNumbers(c *Column, cells []string) {
 		p.doubts = append(p.doubts, fmt.Sprintf("column %q: whole numbers that are ids by its name (%d different ones in the first %d rows) are "+
 			"taken as categories: --numeric %s takes them as numbers", c.Name, n, len(cells), c.Name))
 	default:
-		p.doubts = append(p.doubts, fmt.Sprintf("column %q: whole numbers look like ids (%d different ones in the first %d rows) and are read as "+
-			"numbers: --categorical %s, or --hashed %s, learns from each of them", c.Name, n, len(cells), c.Name, c.Name))
+		p.doubts = append(p.doubts, fmt.Sprintf("column %q: whole numbers look like ids (%d different ones in the first %d rows) and are read "+
+			"as numbers: --categorical %s, or --hashed %s, learns from each of them", c.Name, n, len(cells), c.Name, c.Name))
 	}
 }
 
