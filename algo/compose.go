@@ -183,7 +183,7 @@ func (b *builder) node(name, reader string) (int, error) {
 }
 
 // adds is the layer, of those named and what they sum up, whose bias decides the scores of examples without features, and its values for
-// scores of Conf.Start; "" if there is none. depth is how many layers lead there.
+// scores of Conf.Start; "" if no layer does. depth is the number of layers on the way to it.
 func (b *builder) adds(names []string, depth int) (string, []float64) {
 	for _, name := range names {
 		i, ok := b.byName[name]

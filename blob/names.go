@@ -9,7 +9,7 @@ import (
 // The functions of this file are those of package path for names, which may be URLs: path.Join, path.Dir and path.Clean make s3:/bucket/x
 // of s3://bucket/x, which no listing contains. A test of internal/house keeps package path from being imported where names are handled.
 
-// Clean is path.Clean, but of URLs it leaves "//" before the authority, or puts it there, and says if there is none.
+// Clean is path.Clean, except that a URL keeps the "//" before its authority, or gets it if it is missing.
 func Clean(name string) string {
 	scheme, authority, rest, is := URL(name)
 	if !is {

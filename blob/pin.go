@@ -28,8 +28,8 @@ type Pinned interface {
 	io.Closer
 }
 
-// View is a Bucket in which what lies at one name is as it was at one moment: whoever reads a model of many objects through it gets the
-// objects of one model, or ErrChanged. Everything else is as it is in the bucket.
+// View is a Bucket in which what lies at one name is a snapshot: a reader of a model of many objects gets the objects of one model,
+// or ErrChanged. Everything else is read from the bucket.
 type View struct {
 	Bucket
 	name string

@@ -86,7 +86,7 @@ func (p *dirPin) begin() (err error) {
 	for _, i := range p.all[:min(len(p.all), openLimit)] {
 		o, err := p.file(i.Name)
 		if errors.Is(err, errIrregular) || errors.Is(err, fs.ErrPermission) {
-			continue // whoever opens it is told
+			continue // opening it returns the error
 		}
 		if err != nil {
 			return err

@@ -21,7 +21,7 @@ func (c *Columns) Has(col int64) bool {
 }
 
 // keep leaves out what the columns do not have of the row that begins at idx[from], counts it unless out is nil, and answers with the first
-// column left out, -1 if there is none.
+// column left out, -1 if none is.
 func (r *rows) keep(c *Columns, from int, out *unseen) (first int64) {
 	first = -1
 	to := from

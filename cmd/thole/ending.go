@@ -8,7 +8,7 @@ import (
 	"thole.example/blob"
 )
 
-// fileEnding is the ending of a name that says what a file holds, in lower case and with its dot; "" if there is none. What begins with a
+// fileEnding is the extension of a name, in lower case and with its dot; "" without one. What begins with a
 // digit belongs to the name, as in lr-0.01.
 func fileEnding(name string) string {
 	ending := strings.ToLower(blob.Ext(strings.TrimRight(name, "/")))

@@ -100,7 +100,7 @@ func (t *predictionText) bits(k int) int {
 	return 32
 }
 
-// object writes an example as a JSON object by the names of columns. What is no number in JSON is null.
+// object writes an example as a JSON object, keyed by the names of the columns. NaN and infinities become null.
 func (t *predictionText) object(label float32) error {
 	names := t.names()
 	line := append(t.line[:0], '{')

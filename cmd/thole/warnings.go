@@ -109,7 +109,7 @@ func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 	return all
 }
 
-// The ratio of mean prediction and mean label of the training examples that is told of without a warning.
+// Ratios of the mean prediction to the mean label of the training examples outside these bounds cause a warning.
 const ratioLeast, ratioMost = 0.9, 1.1
 
 // uncalibrated says that a model predicts too much or too little in the sum, and what helps; "" if it does not.
