@@ -43,6 +43,9 @@ func random(seed uint64) *tree.Ensemble {
 		t.Class = i % e.Classes
 		e.Trees = append(e.Trees, t)
 	}
+	if r.IntN(2) == 0 {
+		e.Numbers = tree.Float32
+	}
 	if !e.Mean && r.IntN(3) == 0 {
 		e.Best = 1 + r.IntN(rounds)
 	}
