@@ -18,6 +18,7 @@ const globs = "*?["
 // such as "day-*.libsvm", or a folder. The files of a glob and of a folder come in the order of their names, without those that
 // begin with a dot or an underscore, as _SUCCESS does. Stdin stands for itself. A path that exists is taken as it is, whatever
 // characters it has; of URLs of the store, which may be nil, those with such characters are always globs. A file may be named once only.
+// Files of Delta and Iceberg tables are refused.
 func Files(ctx context.Context, store blob.Bucket, patterns []string) ([]string, error) {
 	var all []string
 	for _, p := range patterns {
@@ -32,7 +33,7 @@ func Files(ctx context.Context, store blob.Bucket, patterns []string) ([]string,
 			all = append(all, f)
 		}
 	}
-	return all, nil
+	return all, checkLake(ctx, store, all)
 }
 
 func expand(ctx context.Context, store blob.Bucket, pattern string) ([]string, error) {

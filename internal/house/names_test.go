@@ -23,6 +23,7 @@ var paths = map[string]string{
 	"server/logdir.go":  "logs, which are on a disk of this machine",
 	"spill":             "temporary files",
 	"data/files.go":     "patterns of files of this machine; those of stores are in objects.go",
+	"data/lake.go":      "folders of this machine above a file, and globs in them",
 
 	"internal/mutants":    "the files of this repository",
 	"internal/peers":      "the files of this repository",
