@@ -108,6 +108,8 @@ type settings struct {
 	sep        byte
 	class      [256]uint8
 	sheet      *sheet // of a table; nil: lines are read by the source
+	folders    []folderColumn
+	samples    map[string][]string // values of columns of folders, of all inputs
 }
 
 // Classes of bytes that end a token.
