@@ -18,6 +18,7 @@ type tableParser struct {
 	wrong   [feature.BlockRows]error // rows that are no rows of the sheet
 	surveys bool
 	exact   bool
+	keeping []feature.Cells // scratch
 }
 
 // begin begins a chunk.
@@ -66,8 +67,8 @@ func (c *chunk) table(s *settings, p *tableParser) {
 				err = fmt.Errorf("%d cells, want %d, one for each column", cells, p.width)
 			}
 			p.wrong[n] = err
-			for at, k := range p.used {
-				at = at*p.rows + n
+			for place, k := range p.used {
+				at := place*p.rows + n
 				if p.lo[at], p.hi[at] = 0, 0; err == nil {
 					p.lo[at], p.hi[at] = p.cutter.lo[k], p.cutter.hi[k]
 				}
@@ -87,7 +88,7 @@ func (c *chunk) table(s *settings, p *tableParser) {
 		for k, err := range p.wrong[:n] {
 			p.enc.Refuse(k, err)
 		}
-		if c.block(s, p.enc, p.line[:n]); c.err != nil {
+		if c.block(s, p.enc, p.line[:n], p.keptOf(c.text, n)); c.err != nil {
 			return
 		}
 		if c.part != nil && c.part.Rows == p.rows {
@@ -99,8 +100,8 @@ func (c *chunk) table(s *settings, p *tableParser) {
 	}
 }
 
-// block takes the rows of a block, which are of the lines.
-func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64) {
+// block takes the rows of a block, which are of the lines, and their cells in the columns that are kept.
+func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64, kept []feature.Cells) {
 	open := s.sheet.plan.IsOpen()
 	texts := open && s.sheet.plan.TextLabels()
 	for k := range line {
@@ -127,6 +128,9 @@ func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64) {
 		}
 		if len(enc.Group) > 0 {
 			c.group = append(c.group, enc.Group[k])
+		}
+		for _, cells := range kept {
+			c.kept.append(cells.Text[cells.Lo[k]:cells.Hi[k]])
 		}
 	}
 	for row, cell := range enc.Rounded {
