@@ -83,8 +83,7 @@ func someNames(header []string) string {
 func (p *tableParser) keptOf(text []byte, rows int) []feature.Cells {
 	p.keeping = p.keeping[:0]
 	for _, column := range p.kept {
-		at := p.place[column] * p.rows
-		p.keeping = append(p.keeping, feature.Cells{Text: text, Lo: p.lo[at : at+rows], Hi: p.hi[at : at+rows]})
+		p.keeping = append(p.keeping, p.cellsOf(text, column, rows))
 	}
 	return p.keeping
 }

@@ -113,6 +113,8 @@ type settings struct {
 	class      [256]uint8
 	sheet      *sheet   // of a table; nil: lines are read by the source
 	kept       []string // columns whose cells are kept
+	folders    []folderColumn
+	samples    map[string][]string // values of columns of folders, of all inputs
 	scaler     *scaler
 }
 

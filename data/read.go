@@ -141,6 +141,7 @@ type reader struct {
 	fitted      bool          // tables are read as they were learned, and not found out about
 	ends        []int64       // rows up to the end of each input
 	rows        int64         // that were given to use
+	folders     folders
 }
 
 // all reads the inputs one after the other, and gives their chunks to use in order. Progress is of all of them, its total 0 where
@@ -157,11 +158,16 @@ func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*se
 	}
 	fielded, table := false, false
 	var kept []string // columns whose cells are kept, which all tables have
+	var err error
+	if r.folders, err = foldersOf(ins); err != nil {
+		return err
+	}
 	for i, in := range ins {
 		s, err := opt.settings(in.Name)
 		if err != nil {
 			return err
 		}
+		s.folders, s.samples = r.folders.of[i], r.folders.samples
 		if i == 0 {
 			fielded, table = s.fielded(), s.table
 		} else if s.table != table {
@@ -227,6 +233,7 @@ func (r *reader) one(ctx context.Context, in Input, s *settings, use func(*chunk
 		if len(s.Keep) > 0 {
 			return &Error{in.Name, 0, fmt.Errorf("lines of %s have no column %q to keep, want a table: %w", s.Name, s.Keep[0], ErrOption)}
 		}
+		r.folders.tell(s, in.Name, s.folders)
 	} else {
 		if err := r.open(&in, s); err != nil {
 			if at := (*Error)(nil); errors.As(err, &at) {
