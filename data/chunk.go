@@ -149,6 +149,9 @@ func (c *chunk) example(s *settings, i int) (next int, err error) {
 			return i, s.errUnseen(col)
 		}
 	}
+	if s.scaler != nil {
+		s.scaler.scale(&c.rows, from, s.fielded())
+	}
 	if n := len(c.label); len(c.group) == n && n > 0 {
 		c.group = append(c.group, noGroup)
 	}

@@ -89,6 +89,13 @@ func (g *Gatherer) Gather(s *Set, numbers []int) *Batch {
 	return g.rows.batch(0, s.dim, s.Fields)
 }
 
+// Slice is a batch of the examples [lo, hi) of s, whose rows count from lo. It is valid until the next call only.
+func (g *Gatherer) Slice(s *Set, lo, hi int) *Batch {
+	g.rows.reset()
+	s.slice(&g.rows, lo, hi)
+	return g.rows.batch(int64(lo), s.dim, s.Fields)
+}
+
 // rows is a batch in the making. ptr begins with 0.
 type rows struct {
 	label []float32

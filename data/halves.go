@@ -3,6 +3,7 @@ package data
 import (
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // rowExact marks a row that has values that are no float32.
@@ -17,13 +18,17 @@ func (r *rows) exactFrom(from, n int, words []uint32) {
 	}
 	halves := words[end-upper : end]
 	r.widenTo(from)
-	for k := from; k < from+n; k++ {
-		v := float64(r.val[k])
-		if i := k - from; bitmap[i>>5]>>(i&31)&1 != 0 {
-			v = math.Float64frombits(uint64(halves[0])<<32 | uint64(math.Float32bits(r.val[k])))
-			r.val[k], halves = float32(v), halves[1:]
+	if cap(r.exact) < from+n {
+		r.exact = slices.Grow(r.exact, cap(r.val)-len(r.exact)) // as much room as for the values
+	}
+	r.exact = r.exact[:from+n]
+	val, exact := r.val[from:from+n], r.exact[from:from+n]
+	for i, v := range val {
+		exact[i] = float64(v)
+		if bitmap[i>>5]>>(i&31)&1 != 0 {
+			exact[i] = math.Float64frombits(uint64(halves[0])<<32 | uint64(math.Float32bits(v)))
+			val[i], halves = float32(exact[i]), halves[1:]
 		}
-		r.exact = append(r.exact, v)
 	}
 }
 

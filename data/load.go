@@ -18,6 +18,7 @@ type Examples struct {
 	Ends    []int64 // how many examples had been read at the end of each input
 	Bare    int     // examples that have no features, such as rows of zeros
 
+	Scaling   Scaling            // of the values of lines, which Set.Scale applied
 	Transform *feature.Transform // of tables: how their columns became features; nil: there was none
 }
 

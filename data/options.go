@@ -60,6 +60,7 @@ type Options struct {
 	Columns *Columns
 	Fields  Fields // which field a value is of
 	Strict  bool
+	Scale   Scaling // how values of lines become those that are learned from; tables have a transformation of their own
 	// Exact keeps values that are no float32 as they were read (Batch.Exact), as trees take them: also infinite ones of tables. Else they
 	// are rounded, those of tables after they were scaled.
 	Exact bool
@@ -108,6 +109,7 @@ type settings struct {
 	sep        byte
 	class      [256]uint8
 	sheet      *sheet // of a table; nil: lines are read by the source
+	scaler     *scaler
 }
 
 // Classes of bytes that end a token.
@@ -175,6 +177,10 @@ func (o Options) settings(name string) (*settings, error) {
 	if s.BatchRows == 0 {
 		s.BatchRows = DefaultBatchRows
 	}
+	if err := o.Scale.Check(); err != nil {
+		return nil, fmt.Errorf("data: %w: %w", err, ErrOption)
+	}
+	s.scaler = o.Scale.scaler()
 	return s, s.separate()
 }
 

@@ -87,10 +87,25 @@ func (s *Set) Batch() *Batch { return s.Slice(0, s.Len()) }
 // Slice is the examples [lo, hi) as a batch, which is the caller's.
 func (s *Set) Slice(lo, hi int) *Batch {
 	out := newRows(hi-lo, 0, false)
-	for i := lo; i < hi; i++ {
-		s.row(&out, i)
-	}
+	s.slice(&out, lo, hi)
 	return out.batch(int64(lo), s.dim, s.Fields)
+}
+
+// slice appends the examples [lo, hi), for which it makes room at once.
+func (s *Set) slice(to *rows, lo, hi int) {
+	n, values, from := len(to.idx), 0, uint64(0)
+	if lo > 0 {
+		from = s.ends[lo-1]
+	}
+	for _, end := range s.ends[lo:hi] {
+		values += int(s.words[from] &^ rowExact)
+		from = end
+	}
+	s.reserve(to, values)
+	to.idx, to.val, to.field = to.idx[:n], to.val[:n], to.field[:min(n, len(to.field))]
+	for i := lo; i < hi; i++ {
+		s.row(to, i)
+	}
 }
 
 // Choose is a set of the examples with the given numbers, in their order.

@@ -165,7 +165,7 @@ func (d *Description) numbers(s *stat, log bool) {
 	}
 	sorted := s.sample.sorted()
 	d.Numbers = &Numbers{Min: s.lo, Max: s.hi, Log: log}
-	d.Numbers.Mean, d.Numbers.Deviation = s.moments()
+	d.Numbers.Mean, d.Numbers.Deviation = s.Of()
 	for _, share := range QuantileShares() {
 		at := int(math.Ceil(share*float64(len(sorted)))) - 1
 		d.Numbers.Quantiles = append(d.Numbers.Quantiles, sorted[max(0, at)])

@@ -22,14 +22,9 @@ type Fit struct {
 
 // stat is what is known of a field.
 type stat struct {
+	Moments
 	counts  []int // of codes: examples that have them
-	n       int   // numbers
 	missing int
-	zero    float64 // the first number: the sums are of differences to it
-	sum     float64
-	squares float64
-	lo, hi  float64
-	log     bool    // the sums are of logarithms
 	spread  float64 // deviation of the numbers, also where the sums are of logarithms
 	sample  numbers // each step-th one
 	step    int     // a power of two
@@ -83,9 +78,9 @@ func (p *Plan) stat(at int, parts []*Part, held func(i int) bool) (s stat) {
 		s.counts = make([]int, p.open[one.column].len())
 	}
 	s.look(p, at, parts, held)
-	_, plain := s.moments()
+	_, plain := s.Of()
 	if s.skewed(one, &p.columns[one.column]) {
-		s = stat{log: true}
+		s = stat{Moments: Logs()}
 		s.look(p, at, parts, held)
 	}
 	s.spread = plain
@@ -94,9 +89,7 @@ func (p *Plan) stat(at int, parts []*Part, held func(i int) bool) (s stat) {
 
 // skewed reports whether training takes the logarithms of the numbers that were looked at.
 func (s *stat) skewed(one *field, c *Column) bool {
-	mean, deviation := s.moments()
-	return one.kind == Numeric && c.Scale != None && s.n > 0 &&
-		(c.Log == nil && one.part == nil && s.lo >= 0 && deviation > skewed*mean || c.Log != nil && *c.Log)
+	return one.kind == Numeric && c.Scale != None && s.n > 0 && (c.Log == nil && one.part == nil && s.Skewed() || c.Log != nil && *c.Log)
 }
 
 // look looks at the values of the field.
@@ -155,9 +148,6 @@ func (s *stat) lists(st *stored, rows int, held func(i int) bool) {
 }
 
 func (s *stat) number(x float64) {
-	if s.n == 0 {
-		s.zero, s.lo, s.hi = x, x, x
-	}
 	if s.sample.len() == sampleLimit { // every second one stays, and so it goes on
 		s.sample.halve()
 		s.step = 2 * s.step
@@ -165,32 +155,8 @@ func (s *stat) number(x float64) {
 	if s.step = max(1, s.step); s.n&(s.step-1) == 0 {
 		s.sample.add(x)
 	}
-	s.n++
-	s.lo, s.hi = min(s.lo, x), max(s.hi, x)
-	if s.log {
-		x = logOf(x)
-	} else {
-		x -= s.zero
-	}
-	s.sum += x
-	s.squares += x * x
+	s.Add(x, 1)
 }
-
-// moments are mean and deviation of the numbers, or of their logarithms.
-func (s *stat) moments() (mean, deviation float64) {
-	n := float64(max(1, s.n))
-	mean = s.sum / n
-	if deviation = math.Sqrt(max(0, s.squares/n-mean*mean)); s.lo == s.hi {
-		deviation = 0
-	}
-	if s.log {
-		return mean, deviation
-	}
-	return s.zero + mean, deviation
-}
-
-// skewed is from which deviation, as a share of the mean, numbers from 0 on are learned from by their logarithm.
-const skewed = 1.5
 
 // Transform is what was found out. ids are, for each field with levels, the ids of codes, counted from the field's first: what
 // Values takes.
@@ -229,7 +195,7 @@ func (f *Fit) Transform() (t *Transform, ids [][]int32, err error) {
 				c.Scale = Standard
 			}
 			if c.Scale == Standard {
-				if c.Mean, c.Deviation = s.moments(); math.IsInf(c.Mean, 0) || !(c.Deviation <= math.MaxFloat64) {
+				if c.Mean, c.Deviation = s.Of(); math.IsInf(c.Mean, 0) || !(c.Deviation <= math.MaxFloat64) {
 					return nil, nil, fmt.Errorf("column %q: numbers from %v to %v are too large to be scaled: want their logarithm (--log %s), or "+
 						"leave the column out (--ignore %s)", c.Name, s.lo, s.hi, c.Name, c.Name)
 				}

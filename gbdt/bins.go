@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 )
@@ -219,7 +220,8 @@ func runsOf[K order](runs []run, orders []K, ordered func(K) float64, zeros int)
 	return runs
 }
 
-// sortOrders sorts numbers by passes over 11 bits, but for those that are the same in all. The result is where they were, or in other.
+// sortOrders sorts numbers by passes over 11 bits: three passes over the highest bits that differ, which is enough for numbers of float32.
+// Numbers that differ in lower bits only are few; they are compared. The result is in a or in other.
 func sortOrders[K order](a []K, other *[]K) []K {
 	if len(a) < 1<<10 {
 		slices.Sort(a)
@@ -234,7 +236,8 @@ func sortOrders[K order](a []K, other *[]K) []K {
 	for _, k := range a {
 		differ |= k ^ a[0]
 	}
-	for shift := 0; differ>>shift != 0; shift += digit {
+	lowest := max(0, bits.Len64(uint64(differ))-3*digit)
+	for shift := lowest; differ>>shift != 0; shift += digit {
 		if differ>>shift&(size-1) == 0 {
 			continue
 		}
@@ -254,20 +257,38 @@ func sortOrders[K order](a []K, other *[]K) []K {
 		}
 		a, b = b, a
 	}
+	for i := 1; lowest > 0 && i < len(a); i++ {
+		if a[i] >= a[i-1] {
+			continue
+		}
+		same := func(k K) bool { return k>>lowest == a[i]>>lowest }
+		lo, hi := i-1, i+1
+		for lo > 0 && same(a[lo-1]) {
+			lo--
+		}
+		for hi < len(a) && same(a[hi]) {
+			hi++
+		}
+		slices.Sort(a[lo:hi])
+		i = hi - 1
+	}
 	return a
 }
 
-// binOf is the bin of a number: how many uppers are below it.
+// binOf is the bin of a number: how many uppers are below it. The number of steps depends on the number of bins only, so that the
+// processor has no branch to predict.
 func binOf(uppers []float64, v float64) int {
 	lo, n := 0, len(uppers)
-	for n > 0 {
+	for n > 1 {
 		half := n >> 1
-		if uppers[lo+half] < v {
-			lo += half + 1
-			n -= half + 1
-		} else {
-			n = half
+		mid := lo + half
+		if uppers[mid-1] < v {
+			lo = mid
 		}
+		n -= half
+	}
+	if n == 1 && uppers[lo] < v {
+		lo++
 	}
 	return lo
 }

@@ -3,6 +3,7 @@ package gbdt
 import (
 	"cmp"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -136,6 +137,23 @@ func TestRuns(t *testing.T) {
 			if r.value == 0 && math.Signbit(r.value) {
 				t.Fatal("a run of -0")
 			}
+		}
+	})
+}
+
+// TestSortOrders: numbers that differ anywhere in their bits are sorted, those that are alike in the highest ones, too.
+func TestSortOrders(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 4))
+		n, low, clusters := rapid.IntRange(0, 5000).Draw(t, "n"), rapid.IntRange(0, 63).Draw(t, "low"), rapid.IntRange(1, 3000).Draw(t, "clusters")
+		a := make([]uint64, n)
+		for i := range a {
+			a[i] = uint64(r.IntN(clusters))*0x9e3779b97f4a7c15 + r.Uint64()>>low
+		}
+		want := slices.Sorted(slices.Values(a))
+		var other []uint64
+		if got := sortOrders(a, &other); !slices.Equal(got, want) {
+			t.Fatalf("%d numbers that differ in the lowest %d bits are not sorted", n, 64-low)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package gbdt
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"thole.example/data"
 	"thole.example/tree"
@@ -12,6 +13,8 @@ import (
 type Examples struct {
 	Set  *data.Set
 	View *View
+
+	free sync.Pool // of *data.Gatherer, whose memory the next Read uses again
 }
 
 // Len implements Rows.
@@ -24,7 +27,14 @@ func (e *Examples) Features() tree.Features { return e.View.Features() }
 func (e *Examples) Missing(feature int) bool { return e.View.Missing(feature) }
 
 // Read implements Rows.
-func (e *Examples) Read(lo, hi int, into *Block) { e.View.Pairs(e.Set.Slice(lo, hi), into) }
+func (e *Examples) Read(lo, hi int, into *Block) {
+	g, ok := e.free.Get().(*data.Gatherer)
+	if !ok {
+		g = &data.Gatherer{}
+	}
+	e.View.Pairs(g.Slice(e.Set, lo, hi), into)
+	e.free.Put(g)
+}
 
 // Missing reports whether an example without the feature lacks it, or else has the value 0.
 func (v *View) Missing(feature int) bool {
@@ -42,8 +52,11 @@ func (v *View) Pairs(b *data.Batch, into *Block) {
 	if len(into.Ptr) == 0 {
 		into.Ptr = append(into.Ptr, 0)
 	}
+	n := x.Ptr[b.Len()] - x.Ptr[0]
+	into.Ptr = slices.Grow(into.Ptr, b.Len())
+	features, values := slices.Grow(into.Feature, n), slices.Grow(into.Value, n)
 	for i := range b.Len() {
-		first, last, ascending := len(into.Feature), -1, true
+		first, last, ascending := len(features), -1, true
 		for k := x.Ptr[i]; k < x.Ptr[i+1]; k++ {
 			f, value := -1, data.At(x.Val, b.Exact, k)
 			switch col := x.Idx[k]; {
@@ -55,15 +68,18 @@ func (v *View) Pairs(b *data.Batch, into *Block) {
 				f = int(col)
 			}
 			if f >= 0 {
-				into.Feature, into.Value = append(into.Feature, int32(f)), append(into.Value, value)
+				features, values = append(features, int32(f)), append(values, value)
 				ascending, last = ascending && f > last, f
 			}
 		}
 		if !ascending { // as columns of fields that were written one by one
+			into.Feature, into.Value = features, values
 			into.order(first)
+			features, values = into.Feature, into.Value
 		}
-		into.Ptr = append(into.Ptr, len(into.Feature))
+		into.Ptr = append(into.Ptr, len(features))
 	}
+	into.Feature, into.Value = features, values
 }
 
 // order sorts what the row that begins at the place says, and keeps the last of what it says of a feature.

@@ -81,7 +81,7 @@ func TestFieldsTwice(t *testing.T) {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), 5*time.Second)
 	defer stop()
-	e := &Examples{s, NewColumns(10, 0)}
+	e := &Examples{Set: s, View: NewColumns(10, 0)}
 	binned, err := Bin(ctx, e, nil, 255, 1)
 	if err != nil {
 		t.Fatal(err)

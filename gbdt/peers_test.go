@@ -28,7 +28,7 @@ func load(t testing.TB, path string, dim int, opt data.Options) *Examples {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Examples{s, NewColumns(dim, 0)}
+	return &Examples{Set: s, View: NewColumns(dim, 0)}
 }
 
 func scores(e *tree.Ensemble, rows *Examples) []float64 {

@@ -184,7 +184,7 @@ func queries(t *testing.T, seed uint64, groups int) *Examples {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Examples{s, NewColumns(20, 0)}
+	return &Examples{Set: s, View: NewColumns(20, 0)}
 }
 
 // TestRankQuality ranks groups that were not learned from as well as LightGBM 4.7 does (lambdarank, 100 trees, rate 0.1, depth 6, 31

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"unicode/utf8"
+
+	"thole.example/data"
 )
 
 // FileName is what the description of a network is called in the folder of a saved model.
@@ -51,6 +53,8 @@ type DataPart struct {
 	Classes []float32 `json:"classes,omitempty"`
 	Fields  *Fields   `json:"fields,omitempty"` // which values of a row are of which field
 	Hash    int64     `json:"hash,omitempty"`   // number of columns that features are hashed into
+
+	Scaling data.Scaling `json:"scaling,omitempty"` // of the values of lines
 }
 
 // TrainPart says how to train.

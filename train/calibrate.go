@@ -20,7 +20,8 @@ type Calibration struct {
 }
 
 // The sample has a sixteenth of the examples, but at least sampleLeast and at most sampleMost of them, in runs of consecutive ones: its
-// mean prediction is within 2 % of that of all, and it costs less than 2 % of an epoch. Where examples have many scores it is smaller.
+// mean prediction is within 2 % of that of all, and it costs less than 2 % of an epoch; where there are few scores
+// (finalScores) it costs nothing, because the final loss needs them, too. Where examples have many scores it is smaller.
 const (
 	sampleShare  = 16
 	sampleLeast  = 1 << 14
@@ -133,8 +134,11 @@ func (l *loop) sample(ctx context.Context) (*sampled, error) {
 		}
 	}
 	s := &sampled{}
+	if err := l.keepScores(ctx); err != nil {
+		return nil, err
+	}
 	return s, l.order.among(runs, func(set *data.Set, rows []int) error {
-		score, err := Scores(ctx, l.s, l.run, set, rows)
+		score, err := l.scores(ctx, set, rows)
 		if err != nil {
 			return err
 		}
@@ -218,6 +222,9 @@ func (l *loop) calibrate(ctx context.Context, r *Report) error {
 		}
 	}
 	c.Moved = by
+	for i := range l.final {
+		l.final[i] += by[i%len(by)]
+	}
 	return l.moveBias(ctx, by)
 }
 

@@ -81,6 +81,9 @@ func (r *order) close() {
 // row is where the task's example k is in Data.
 func (r *order) row(k int) int { return r.first + k*r.step }
 
+// number is k of row(k).
+func (r *order) number(row int) int { return (row - r.first) / r.step }
+
 // shuffle begins an epoch.
 func (r *order) shuffle(epoch int) {
 	r.rng = rand.New(rand.NewPCG(r.Seed, uint64(epoch)<<32|uint64(r.Task)))

@@ -48,7 +48,7 @@ func (l *loop) divide(present []int, epochs int) {
 	o := l.Options
 	o.Task, o.Tasks = l.rank, len(present)
 	l.order, l.steps = newOrder(o), Steps(l.rows(), len(present), l.Batch)
-	l.feed = newFeed(l.perTask(), l.batch)
+	l.feed, l.final = newFeed(l.perTask(), l.batch), nil
 	for epoch := range epochs {
 		l.order.shuffle(epoch + 1)
 	}

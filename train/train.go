@@ -110,7 +110,8 @@ type loop struct {
 	begun  int64 // examples that were seen before, by this one
 	pace   *pacer
 	race   race
-	others []Other // what was read last of them
+	others []Other   // what was read last of them
+	final  []float64 // scores of this task's examples by their numbers, kept from calibration to final loss; nil: none
 }
 
 // Run trains. It returns when this task has made its last step and knows the report; other tasks may still be at it.

@@ -52,11 +52,48 @@ func (o *Options) nullLoss() float64 {
 	return mean(sum.sum, sum.weights)
 }
 
+// finalScores is the largest number of scores that a task keeps from the calibration to the final loss. With more scores the calibration
+// reads a sample, which costs little next to an epoch.
+const finalScores = 1 << 20
+
+// keepScores scores this task's examples with the current parameters, unless that gives too many scores.
+func (l *loop) keepScores(ctx context.Context) error {
+	width := l.Model.Width
+	if l.final = nil; l.order.count > finalScores/width || l.Data.Spilled() {
+		return nil
+	}
+	all := make([]float64, l.order.count*width)
+	err := l.order.walk(func(s *data.Set, rows []int) error {
+		score, err := Scores(ctx, l.s, l.run, s, rows)
+		for i, row := range rows[:len(score)/width] {
+			copy(all[l.order.number(row)*width:][:width], score[i*width:])
+		}
+		return err
+	})
+	if err == nil {
+		l.final = all
+	}
+	return err
+}
+
+// scores are those of some of this task's examples: the kept ones, or else by the current parameters.
+func (l *loop) scores(ctx context.Context, s *data.Set, rows []int) ([]float64, error) {
+	if l.final == nil {
+		return Scores(ctx, l.s, l.run, s, rows)
+	}
+	width := l.Model.Width
+	score := make([]float64, 0, len(rows)*width)
+	for _, row := range rows {
+		score = append(score, l.final[l.order.number(row)*width:][:width]...)
+	}
+	return score, nil
+}
+
 // shareLoss is the sum of the losses of this task's training examples, and of their weights.
 func (l *loop) shareLoss(ctx context.Context) (*lossSum, error) {
 	sum, label, weight := &lossSum{loss: l.Model.Loss}, make([]float32, 0, chunkRows), []float32(nil)
 	return sum, l.order.walk(func(s *data.Set, rows []int) error {
-		score, err := Scores(ctx, l.s, l.run, s, rows)
+		score, err := l.scores(ctx, s, rows)
 		if err != nil {
 			return err
 		}

@@ -221,6 +221,9 @@ func (p *plan) checkNumbers() error {
 	if err := p.checkWatching(); err != nil {
 		return err
 	}
+	if err := p.checkScaling(); err != nil {
+		return err
+	}
 	if err := j.checkLasting(); err != nil {
 		return err
 	}

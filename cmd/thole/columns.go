@@ -217,7 +217,8 @@ func (p *plan) checkTable() error {
 	for _, one := range []struct {
 		flag  string
 		given bool
-	}{{"dim", p.dim > 0}, {"fields", p.fields != ""}, {"index-base", p.base != "" && p.base != "auto"}} {
+	}{{"dim", p.dim > 0}, {"fields", p.fields != ""}, {"index-base", p.base != "" && p.base != "auto"},
+		{"scaling", p.scaling == scalingStandard}} {
 		if one.given {
 			return usageError{fmt.Errorf("%s: a table, want no --%s: its columns say what features there are", strings.Join(p.data, ", "), one.flag)}
 		}

@@ -165,7 +165,7 @@ func checkLabels(src string, file *graph.File, r format.Reader, width int) error
 	if err != nil {
 		return err
 	}
-	o := data.Options{Classes: classes, Hash: file.Data.Hash, Fields: fieldsOf(file)}
+	o := data.Options{Classes: classes, Hash: file.Data.Hash, Fields: fieldsOf(file), Scale: file.Data.Scaling}
 	if algo.TaskOf(file) == algo.Multiclass {
 		o.Labels = data.ClassTrans
 	}

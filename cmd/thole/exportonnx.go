@@ -93,6 +93,9 @@ func onnxMeta(m *export.Model, file *graph.File, beside map[string][]byte) map[s
 	case m.Rows == 0:
 		fed = "x: a value for each column"
 	}
+	if len(file.Data.Scaling) > 0 {
+		fed += ", scaled as thole.scaling says"
+	}
 	meta := map[string]string{"thole.algorithm": name, "thole.task": string(algo.TaskOf(file)), "thole.loss": m.Loss, "thole.inputs": fed}
 	dataMeta(meta, file, beside)
 	return meta
@@ -109,6 +112,10 @@ func dataMeta(meta map[string]string, file *graph.File, beside map[string][]byte
 	}
 	if f := file.Data.Fields; f != nil {
 		meta["thole.fields"] = f.String()
+	}
+	if s := file.Data.Scaling; len(s) > 0 {
+		text, _ := json.Marshal(s) // finite: it was checked
+		meta["thole.scaling"] = string(text)
 	}
 	if columns := beside[feature.FileName]; columns != nil {
 		meta["thole.columns"] = string(columns)

@@ -29,7 +29,7 @@ func flagGroups() []flagGroup {
 			"index-base", "separator", "no-label", "strict",
 			"sparse", "admit-after", "forget-after", "expire-after", "max-bytes", "storage",
 			"in-order", "shuffle-window", "seed", "fields", "sample", "pos-neg", "skip-bad", "negatives", "weights", "validate-weights",
-			"class-weights", "positive-weight"}},
+			"class-weights", "positive-weight", "scaling"}},
 		{"Columns of tables", []string{"label-column", "positive", "weight-column", "group-column", "ignore", "numeric", "categorical", "buckets",
 			"multi", "hashed", "date", "columns", "missing", "names", "date-format", "timezone"}},
 		{"Optimisation", []string{"loss", "loss-set", "rule", "hyper", "batch", "updates", "clip", "schedule", "schedule-per", "schedule-set",

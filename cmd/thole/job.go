@@ -21,6 +21,7 @@ type job struct {
 	labels, base, separator, fields                string
 	labelWeights                                   bool
 	holdBy                                         string   // which examples; "": as the job trains
+	scaling                                        string   // of the values of lines; "": auto
 	classes                                        []string // how many, or their labels
 	threshold, holdout                             float64
 	dim, hash                                      int64
@@ -117,6 +118,7 @@ func (j *job) flags(e *env, c *cobra.Command) {
 	f.StringVar(&j.holdBy, "holdout-by", "", "which examples --holdout selects: random, or interval: every k-th one (default: random; "+
 		"interval with --compat angel)")
 	f.Uint64Var(&j.holdSeed, "holdout-seed", 0, "seed by which --holdout draws (default: that of --seed)")
+	f.StringVar(&j.scaling, "scaling", "", scalingHelp)
 	f.Float64Var(&j.sample, "sample", 0, "share of the training examples to train on, drawn by the seed (default: all)")
 	f.Float64Var(&j.posNeg, "pos-neg", 0, "positive examples in a batch for each negative one (default: as they come)")
 	j.watching.flags(c)

@@ -17,6 +17,8 @@ type loaded struct {
 	keys    []int64      // of those that it keeps by key
 	classes data.Classes // of its labels, nil if it does not say
 	fields  data.Fields  // of its features, as far as it says
+	scaling data.Scaling // of the values of lines
+	known   bool         // this process has read the model
 
 	transform *feature.Transform // of the columns of tables, nil if it learned from none
 }
@@ -91,7 +93,8 @@ func (p *plan) look(ctx context.Context) error {
 	if p.dim > 0 && p.dim < p.loaded.dim {
 		return usageError{fmt.Errorf("--dim %d, and %s has %d columns: want at least as many", p.dim, p.load, p.loaded.dim)}
 	}
-	if m.file != nil {
+	if p.loaded.known = true; m.file != nil {
+		p.loaded.scaling = m.file.Data.Scaling
 		p.loaded.classes, err = m.classes(model.Width, algo.TaskOf(m.file))
 	}
 	return err

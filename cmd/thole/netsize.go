@@ -112,7 +112,7 @@ func (p *plan) describe(f *graph.File) {
 	if !slices.Equal(p.train.Classes, plain) {
 		f.Data.Classes = p.train.Classes
 	}
-	f.Data.Hash = p.hash
+	f.Data.Hash, f.Data.Scaling = p.hash, p.train.Scaling
 	if p.network == nil { // else its file said it, or the job beside it
 		if f.Train.Epoch = p.epochs; !slices.ContainsFunc(f.Layers, func(e graph.Entry) bool { return e.Optimizer != nil }) {
 			f.Train.LR = p.rate // else it stays that of which rates of layers are shares

@@ -171,6 +171,10 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 	}
 	thinned.tell(e.err)
 	p.sayBare(e)
+	if err := p.scale(ctx, e, o); err != nil {
+		return o, err
+	}
+	o.Scale = p.train.Scaling
 	p.countClasses()
 	return o, p.weighClasses(e) // once, as several trainings may share the examples
 }

@@ -114,6 +114,9 @@ func (p *prediction) scoringOptions(ctx context.Context, e *env, m *storedModel,
 		return o, usageError{fmt.Errorf("--classes: %d classes, and %s has %d", len(o.Classes), m.path, g.width)}
 	}
 	o.Takes, o.Ranked = taking(g.loss, g.width), task == algo.Ranking
+	if m.file != nil {
+		o.Scale = m.file.Data.Scaling
+	}
 	if m.transform != nil {
 		spec, err := p.spec(ctx, nil)
 		if err != nil {

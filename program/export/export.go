@@ -173,6 +173,10 @@ func New(ctx context.Context, f *graph.File, r format.Reader, o Options) (*Model
 	if n := f.Data.Hash; n > 0 {
 		b.notes = append(b.notes, fmt.Sprintf("features were hashed to %d columns in training: ids are of those columns, not of features", n))
 	}
+	if n := len(f.Data.Scaling); n > 0 {
+		b.notes = append(b.notes, fmt.Sprintf("training scaled the values of columns (%d): feed values scaled as data.scaling of graph.json says",
+			n))
+	}
 	m := &Model{Program: p, Width: int(b.width), Loss: b.loss, Notes: b.notes, Keys: b.keys, src: r, tensors: b.tensors, opts: o}
 	if b.sparse {
 		m.Rows = b.features

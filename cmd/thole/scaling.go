@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"thole.example/data"
+	"thole.example/internal/number"
+)
+
+// Values of --scaling.
+const (
+	scalingAuto     = "auto"
+	scalingStandard = "standard"
+	scalingNone     = "none"
+)
+
+// scalingHelp describes --scaling.
+const scalingHelp = "scale values of lines other than 1 to mean 0 and deviation 1: auto, standard or none (default: auto: for " +
+	"networks, but not with --graph, --conf and --compat angel)"
+
+// checkScaling validates --scaling.
+func (p *plan) checkScaling() error {
+	switch j := p.job; {
+	case j.scaling != "" && j.scaling != scalingAuto && j.scaling != scalingStandard && j.scaling != scalingNone:
+		return fmt.Errorf("--scaling %q, want auto, standard or none", j.scaling)
+	case j.scaling == scalingStandard && p.recipe.Trees != "":
+		return fmt.Errorf("--scaling standard with --algo %s, want it with other algorithms: trees compare values as they are", p.recipe.Name)
+	}
+	return nil
+}
+
+// scales reports whether the training fits a scaling of the values of lines.
+func (p *plan) scales() bool {
+	switch p.scaling {
+	case scalingStandard:
+		return true
+	case scalingNone:
+		return false
+	}
+	return p.recipe.Network() && !p.asAngel && p.network == nil && len(p.job.conf) == 0
+}
+
+// scale scales the values of lines in the training and the held-out examples, by the scaling of the model to continue from or of the
+// network, or by one that it fits to the training examples.
+func (p *plan) scale(ctx context.Context, e *env, o data.Options) error {
+	if p.forest != nil || p.train.Transform != nil {
+		return nil
+	}
+	said := p.loaded.scaling
+	if p.network != nil && said == nil {
+		said = p.network.Data.Scaling
+	}
+	path := strings.Join(p.data, ", ")
+	switch {
+	case p.load != "" && p.loaded.known && (p.scaling == scalingStandard || p.scaling == scalingNone && said != nil):
+		return usageError{fmt.Errorf("--scaling %s and --load %s, want one of them: training continues with the scaling of that model", p.scaling,
+			p.load)}
+	case said != nil && p.scaling != scalingNone:
+		p.train.Scaling = said
+	case p.load != "" && p.loaded.known || !p.scales():
+		return nil
+	default:
+		scaling, left := p.train.FitScaling(p.hasZeros(ctx, o))
+		if p.load != "" && scaling != nil {
+			return fmt.Errorf("%s: values of %s are not 1, and this worker cannot read the scaling of %s; want --scaling none if that model "+
+				"does not scale, or thole train", path, number.Of(len(scaling), "column"), p.load)
+		}
+		p.train.Scaling = scaling
+		p.sayScaling(e, left)
+	}
+	if err := p.train.Scaling.Check(); err != nil {
+		return err
+	}
+	if err := p.train.Scale(p.train.Scaling); err != nil || p.valid == nil {
+		return err
+	}
+	return p.valid.Scale(p.train.Scaling)
+}
+
+// hasZeros reports whether a column that a row leaves out has the value 0 there. In lines that name fields, and where the position of a
+// value gives its field, it is a missing value.
+func (p *plan) hasZeros(ctx context.Context, o data.Options) bool {
+	if namesFields(ctx, p.paths, p.format, p.data) {
+		return false
+	}
+	if o.Fields.Number > 0 {
+		files, err := data.Files(ctx, p.paths, p.data)
+		if err != nil || len(files) == 0 {
+			return false
+		}
+		source, err := data.FindSource(p.format, files[0])
+		return err == nil && source.Name == "dense"
+	}
+	return p.train.Fields > 0 || p.recipe.Sizes.Fields == 0 && (p.network == nil || !byField(p.network))
+}
+
+// sayScaling reports how many columns are scaled, and how many with values other than 1 are not.
+func (p *plan) sayScaling(e *env, left data.Unscaled) {
+	n := len(p.train.Scaling)
+	switch {
+	case left.All:
+		fmt.Fprintf(e.err, "scaling: more than %s have values other than 1; none is scaled\n", number.Of(left.Columns, "column"))
+	case left.Columns > 0:
+		fmt.Fprintf(e.err, "scaling: values of the %s that most rows contain are scaled, values of %d others are not "+
+			"(--scaling none scales none)\n", number.Of(n, "column"), left.Columns)
+	case n > 0:
+		fmt.Fprintf(e.err, "scaling: values of %s are scaled to mean 0 and deviation 1 (--scaling none does not scale them)\n",
+			number.Of(n, "column"))
+	}
+}

@@ -1,0 +1,66 @@
+package feature
+
+import "math"
+
+// Moments are sums of numbers, from which their mean and deviation follow. The zero value is ready.
+type Moments struct {
+	n       int
+	zero    float64 // the first number: the sums are of differences to it
+	sum     float64
+	squares float64
+	lo, hi  float64
+	log     bool // the sums are of logarithms
+}
+
+// Add adds the number x, so many times.
+func (m *Moments) Add(x float64, times int) {
+	if times == 0 {
+		return
+	}
+	if m.n == 0 {
+		m.zero, m.lo, m.hi = x, x, x
+	}
+	m.n += times
+	m.lo, m.hi = min(m.lo, x), max(m.hi, x)
+	if m.log {
+		x = logOf(x)
+	} else {
+		x -= m.zero
+	}
+	m.sum += x * float64(times)
+	m.squares += x * x * float64(times)
+}
+
+// Bounds are the smallest and the largest number.
+func (m *Moments) Bounds() (lo, hi float64) { return m.lo, m.hi }
+
+// Logs are empty moments of logarithms.
+func Logs() Moments { return Moments{log: true} }
+
+// Of are mean and deviation of the numbers, or of their logarithms.
+func (m *Moments) Of() (mean, deviation float64) {
+	n := float64(max(1, m.n))
+	mean = m.sum / n
+	if deviation = math.Sqrt(max(0, m.squares/n-mean*mean)); m.lo == m.hi {
+		deviation = 0
+	}
+	if m.log {
+		return mean, deviation
+	}
+	return m.zero + mean, deviation
+}
+
+// Skewed reports whether networks learn from the logarithms of the numbers.
+func (m *Moments) Skewed() bool {
+	mean, deviation := m.Of()
+	return m.n > 0 && m.lo >= 0 && deviation > skewed*mean
+}
+
+// skewed is from which deviation, as a share of the mean, numbers from 0 on are learned from by their logarithm.
+const skewed = 1.5
+
+// Scaled is the number as networks learn from it: its logarithm if log is true, less the mean, by the deviation if that is not 0.
+func Scaled(x float64, log bool, mean, deviation float64) float64 {
+	c := Column{Mean: mean, Deviation: deviation}
+	return c.scaled(x, log, 1/deviation)
+}
