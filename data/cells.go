@@ -162,10 +162,13 @@ func (s *settings) openTable(ctx context.Context, name string) (CellTable, error
 		return nil, fmt.Errorf("data: %s without Options.OpenTable, which reads it: %w", s.Name, ErrOption)
 	}
 	t, err := s.OpenTable(ctx, name)
-	if err == nil && len(t.Header()) == 0 {
-		err = errors.Join(&Error{name, 0, errors.New("no columns")}, t.Close())
+	if err != nil {
+		return nil, err
 	}
-	return t, err
+	if len(t.Header()) == 0 {
+		return nil, errors.Join(&Error{name, 0, errors.New("no columns")}, t.Close())
+	}
+	return inFolders(t, s.folders), nil
 }
 
 // openCells opens the table of an input.

@@ -109,6 +109,8 @@ type settings struct {
 	sep        byte
 	class      [256]uint8
 	sheet      *sheet // of a table; nil: lines are read by the source
+	folders    []folderColumn
+	samples    map[string][]string // values of columns of folders, of all inputs
 	scaler     *scaler
 }
 

@@ -138,6 +138,7 @@ type reader struct {
 	fitted      bool          // tables are read as they were learned, and not found out about
 	ends        []int64       // rows up to the end of each input
 	rows        int64         // that were given to use
+	folders     folders
 }
 
 // all reads the inputs one after the other, and gives their chunks to use in order. Progress is of all of them, its total 0 where
@@ -153,11 +154,16 @@ func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*se
 		total = 0
 	}
 	fielded, table := false, false
+	var err error
+	if r.folders, err = foldersOf(ins); err != nil {
+		return err
+	}
 	for i, in := range ins {
 		s, err := opt.settings(in.Name)
 		if err != nil {
 			return err
 		}
+		s.folders, s.samples = r.folders.of[i], r.folders.samples
 		if i == 0 {
 			fielded, table = s.fielded(), s.table
 		} else if s.table != table {
@@ -217,6 +223,7 @@ func (r *reader) one(ctx context.Context, in Input, s *settings, use func(*chunk
 		if err := s.checkLines(); err != nil {
 			return &Error{in.Name, 0, err}
 		}
+		r.folders.tell(s, in.Name, s.folders)
 	} else {
 		if err := r.open(&in, s); err != nil {
 			if at := (*Error)(nil); errors.As(err, &at) {

@@ -12,8 +12,9 @@ type tableParser struct {
 	*sheet
 	enc     *feature.Encoder
 	cutter  cutter
-	place   []int   // of columns among the used ones
-	lo, hi  []int32 // of the cells of a block, used column after used column
+	place   []int           // of columns among the used ones
+	outer   []feature.Cells // of columns of folders
+	lo, hi  []int32         // of the cells of a block, used column after used column
 	line    [feature.BlockRows]int64
 	wrong   [feature.BlockRows]error // rows that are no rows of the sheet
 	surveys bool
@@ -32,7 +33,10 @@ func newTableParser(s *settings) *tableParser {
 	p := &tableParser{sheet: s.sheet, enc: s.sheet.plan.Encoder(), surveys: s.surveys}
 	p.enc.Strict, p.exact = s.Strict, s.Exact
 	p.enc.Exact = s.Exact
-	p.place = make([]int, p.width)
+	p.place = make([]int, p.width+len(p.sheet.outer.added))
+	for i := range p.sheet.outer.added {
+		p.outer = append(p.outer, p.sheet.outer.added[i].constants(p.rows))
+	}
 	for at, k := range p.used {
 		p.place[k] = at
 	}
@@ -68,9 +72,12 @@ func (c *chunk) table(s *settings, p *tableParser) {
 			p.wrong[n] = err
 			for at, k := range p.used {
 				at = at*p.rows + n
-				if p.lo[at], p.hi[at] = 0, 0; err == nil {
+				if p.lo[at], p.hi[at] = 0, 0; err == nil && k < p.width {
 					p.lo[at], p.hi[at] = p.cutter.lo[k], p.cutter.hi[k]
 				}
+			}
+			if err == nil {
+				p.wrong[n] = p.checkFolders(c.text)
 			}
 		}
 		if n == 0 {
@@ -78,6 +85,10 @@ func (c *chunk) table(s *settings, p *tableParser) {
 		}
 		p.enc.Begin(n)
 		if err := p.enc.Texts(func(k int) feature.Cells {
+			if k >= p.width {
+				cells := p.outer[k-p.width]
+				return feature.Cells{Text: cells.Text, Lo: cells.Lo[:n], Hi: cells.Hi[:n]}
+			}
 			at := p.place[k] * p.rows
 			return feature.Cells{Text: c.text, Lo: p.lo[at : at+n], Hi: p.hi[at : at+n]}
 		}); err != nil {
@@ -97,6 +108,17 @@ func (c *chunk) table(s *settings, p *tableParser) {
 	if c.err == nil {
 		c.lines = line
 	}
+}
+
+// checkFolders refuses the row that was cut last if one of its cells that are read is not what its folder says.
+func (p *tableParser) checkFolders(text []byte) error {
+	for at, want := range p.sheet.outer.check {
+		cell := text[p.cutter.lo[at]:p.cutter.hi[at]]
+		if string(cell) != want.value && slices.Contains(p.used, at) && !want.agrees(cell) {
+			return want.errDisagrees(cell)
+		}
+	}
+	return nil
 }
 
 // block takes the rows of a block, which are of the lines.

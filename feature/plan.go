@@ -76,7 +76,11 @@ func (s *Spec) Open(header []string, sample [][]string) (*Plan, error) {
 		if !said && label == "" && namesLabel(name) {
 			c.Kind, label = Label, name
 		}
-		if cells := column(sample, i); c.Kind == Auto && indexes(name, i, cells) {
+		cells := column(sample, i)
+		if more := s.Samples[name]; more != nil {
+			cells = slices.Clone(more)
+		}
+		if c.Kind == Auto && indexes(name, i, cells) {
 			c.Kind = Ignore
 			p.doubts = append(p.doubts, fmt.Sprintf("column %q is ignored: it is the index of a DataFrame or numbers the rows (--numeric or "+
 				"--categorical %s takes it)", name, name))
@@ -372,6 +376,11 @@ func (p *Plan) bind(header []string) error {
 // TextLabels reports whether the labels are texts.
 func (p *Plan) TextLabels() bool {
 	return slices.ContainsFunc(p.columns, func(c Column) bool { return c.Kind == Label && c.Texts })
+}
+
+// HasColumn reports whether the plan has a column of the name, also one that is ignored.
+func (p *Plan) HasColumn(name string) bool {
+	return slices.ContainsFunc(p.columns, func(c Column) bool { return c.Name == name })
 }
 
 // Has reports whether the table has a column of the kind: Label, Weight or Group.
