@@ -149,7 +149,11 @@ func (c *chunk) cells(ctx context.Context, s *settings, p *tableParser) {
 			c.err, c.lines = err, p.line[0]
 			return
 		}
-		if c.block(s, p.enc, p.line[:n]); c.err != nil {
+		p.keeping = p.keeping[:0]
+		for _, column := range p.kept {
+			p.keeping = append(p.keeping, cells[p.place[column]])
+		}
+		if c.block(s, p.enc, p.line[:n], p.keeping); c.err != nil {
 			return
 		}
 	}
@@ -162,10 +166,13 @@ func (s *settings) openTable(ctx context.Context, name string) (CellTable, error
 		return nil, fmt.Errorf("data: %s without Options.OpenTable, which reads it: %w", s.Name, ErrOption)
 	}
 	t, err := s.OpenTable(ctx, name)
-	if err == nil && len(t.Header()) == 0 {
-		err = errors.Join(&Error{name, 0, errors.New("no columns")}, t.Close())
+	if err != nil {
+		return nil, err
 	}
-	return t, err
+	if len(t.Header()) == 0 {
+		return nil, errors.Join(&Error{name, 0, errors.New("no columns")}, t.Close())
+	}
+	return inFolders(t, s.folders), nil
 }
 
 // openCells opens the table of an input.

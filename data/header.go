@@ -12,8 +12,11 @@ func HeaderOf(ctx context.Context, path string, opt Options) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.folders, err = folderColumnsOf(path); err != nil {
+		return nil, err
+	}
 	if names := s.columns().Spec.Names; names != nil {
-		return names, nil
+		return s.withFolders(names), nil
 	}
 	if s.cells {
 		t, err := s.openTable(ctx, path)
@@ -36,5 +39,18 @@ func HeaderOf(ctx context.Context, path string, opt Options) ([]string, error) {
 	if err != nil && err != io.EOF {
 		return nil, &Error{path, 0, in.why(err)}
 	}
-	return s.headerIn(head)
+	names, err := s.headerIn(head)
+	if err != nil {
+		return nil, err
+	}
+	return s.withFolders(names), nil
+}
+
+// withFolders are the names of the columns of a file and its folders.
+func (s *settings) withFolders(names []string) []string {
+	if len(names) == 0 {
+		return names
+	}
+	_, all := folderCellsOf(names, s.folders)
+	return all
 }

@@ -12,25 +12,60 @@ import (
 	"thole.example/blob"
 )
 
-// checkLake refuses files of a Delta or Iceberg table. Its log decides which of its files hold rows of today: others were removed or
-// rewritten, and all of them together hold some rows twice. The folders above a file are looked at, as a pattern may name any file.
-func checkLake(ctx context.Context, store blob.Bucket, files []string) error {
-	seen := map[string]bool{}
+// lakes finds out whether files belong to tables of Delta, Iceberg or Hudi. The log of such a table decides which of its files hold rows of
+// today: others were removed or rewritten, and all of them together hold some rows twice.
+type lakes struct {
+	store blob.Bucket
+	seen  map[string]bool // folders that are none, or are in kinds
+	trees []string        // of stores, whose names are all known
+	kinds map[string]string
+}
+
+// listed learns of the tables in a tree of a store from the names of its objects, so that no folder of it is asked for.
+func (l *lakes) listed(tree string, objects []blob.Info) {
+	l.trees = append(l.trees, tree)
+	for _, o := range objects {
+		if folder, kind := lakeLog(o.Name); kind != "" {
+			if l.kinds == nil {
+				l.kinds = map[string]string{}
+			}
+			l.kinds[folder] = kind
+		}
+	}
+}
+
+// lakeLog is the folder of the table of whose log an object is a part, and its kind; "" if it is none.
+func lakeLog(name string) (folder, kind string) {
+	for at := blob.Parent(name); ; at = blob.Parent(at) {
+		switch base := blob.Base(at); {
+		case at == blob.Parent(at):
+			return "", ""
+		case base == deltaLog:
+			return blob.Parent(at), "Delta"
+		case base == hudiLog:
+			return blob.Parent(at), "Hudi"
+		case base == icebergLog && strings.HasSuffix(name, icebergEnd) && at == blob.Parent(name):
+			return blob.Parent(at), "Iceberg"
+		}
+	}
+}
+
+// check refuses files of a table. The folders above a file are looked at, as a pattern may name any file.
+func (l *lakes) check(ctx context.Context, files []string) error {
 	for _, f := range files {
 		if f == Stdin {
 			continue
 		}
 		local := !blob.IsURL(f)
+		whole := f
 		if local {
-			whole, err := filepath.Abs(f)
-			if err != nil {
+			var err error
+			if whole, err = filepath.Abs(f); err != nil {
 				return err
 			}
-			f = whole
 		}
-		for folder := blob.Parent(f); !seen[folder]; folder = blob.Parent(folder) {
-			seen[folder] = true
-			kind, err := lakeOf(ctx, store, folder, local)
+		for folder := blob.Parent(whole); !l.seen[folder]; folder = blob.Parent(folder) {
+			kind, err := l.of(ctx, folder, local)
 			if err != nil {
 				return err
 			}
@@ -38,39 +73,45 @@ func checkLake(ctx context.Context, store blob.Bucket, files []string) error {
 				return fmt.Errorf("%s: a file of the %s table %s, whose log says which files hold its rows; export a snapshot of the table "+
 					"to Parquet first", f, kind, folder)
 			}
+			l.seen[folder] = true
 		}
 	}
 	return nil
 }
 
-// lakeOf is the kind of the table whose folder this is; "" if it is none.
-func lakeOf(ctx context.Context, store blob.Bucket, folder string, local bool) (kind string, err error) {
+// of is the kind of the table whose folder this is; "" if it is none.
+func (l *lakes) of(ctx context.Context, folder string, local bool) (kind string, err error) {
 	if local {
-		if info, err := os.Stat(filepath.Join(folder, "_delta_log")); err == nil && info.IsDir() {
-			return "Delta", nil
+		for _, log := range []struct{ name, kind string }{{deltaLog, "Delta"}, {hudiLog, "Hudi"}} {
+			if info, err := os.Stat(filepath.Join(folder, log.name)); err == nil && info.IsDir() {
+				return log.kind, nil
+			}
 		}
-		if found, err := filepath.Glob(filepath.Join(literal(folder), "metadata", "*"+icebergEnd)); err == nil && len(found) > 0 {
+		if found, err := filepath.Glob(filepath.Join(literal(folder), icebergLog, "*"+icebergEnd)); err == nil && len(found) > 0 {
 			return "Iceberg", nil
 		}
 		return "", nil
 	}
-	if store == nil {
-		return "", nil
+	if kind = l.kinds[folder]; kind != "" || l.store == nil {
+		return kind, nil
 	}
-	found, err := list(ctx, store, blob.Join(folder, "_delta_log"))
-	if err != nil {
-		return "", err
-	}
-	if len(found) > 0 {
-		return "Delta", nil
-	}
-	found, err = list(ctx, store, blob.Join(folder, "metadata"))
-	for _, o := range found {
-		if strings.HasSuffix(o.Name, icebergEnd) {
-			return "Iceberg", nil
+	for _, tree := range l.trees {
+		if _, inside := blob.Rel(tree, folder); inside {
+			return "", nil
 		}
 	}
-	return "", err
+	for _, log := range []string{deltaLog, icebergLog, hudiLog} {
+		found, err := list(ctx, l.store, blob.Join(folder, log))
+		if err != nil {
+			return "", err
+		}
+		for _, o := range found {
+			if of, kind := lakeLog(o.Name); kind != "" && of == folder {
+				return kind, nil
+			}
+		}
+	}
+	return "", nil
 }
 
 // list gives the objects of a tree, none where they may not be listed: rights to read a file need not reach the folders above it.
@@ -82,8 +123,13 @@ func list(ctx context.Context, store blob.Bucket, tree string) ([]blob.Info, err
 	return found, err
 }
 
-// icebergEnd is how the names of Iceberg's files of metadata end.
-const icebergEnd = ".metadata.json"
+// The folders of logs, and how the names of Iceberg's files of metadata end.
+const (
+	deltaLog   = "_delta_log"
+	hudiLog    = ".hoodie"
+	icebergLog = "metadata"
+	icebergEnd = ".metadata.json"
+)
 
 // literal escapes the characters of globs.
 func literal(path string) string {

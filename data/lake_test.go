@@ -9,10 +9,11 @@ import (
 	"thole.example/blob"
 )
 
-// TestLake: files of Delta and Iceberg tables are refused, named by a folder, a glob or one by one, on disks and in stores.
+// TestLake: files of Delta, Iceberg and Hudi tables are refused, named by a folder, a glob or one by one, on disks and in stores.
 func TestLake(t *testing.T) {
 	for _, c := range []struct{ log, kind string }{
-		{"_delta_log/00000000000000000000.json", "Delta"}, {"metadata/v1.metadata.json", "Iceberg"}, {"metadata/notes.txt", ""},
+		{"_delta_log/00000000000000000000.json", "Delta"}, {"metadata/v1.metadata.json", "Iceberg"}, {".hoodie/hoodie.properties", "Hudi"},
+		{"metadata/notes.txt", ""},
 	} {
 		dir, store := t.TempDir(), memories()
 		root := filepath.Join(dir, "a[1]")

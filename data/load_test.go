@@ -89,13 +89,13 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ patterns, want, fails string }{
-		{"p2 d", "p2 d/a d/b", ""},
+		{"p2 d", "p2 d/a d/b d/sub/x", ""},
 		{"p[12] -", "p1 p2 -", ""},
 		{"p[1]", "p[1]", ""},
 		{"*p[0-9]", "p1 p2", ""},
-		{"d/*", "d/a d/b", ""},
+		{"d/*", "d/a d/b d/sub/x", ""},
 		{"_p3", "_p3", ""},
-		{"p2,d,-", "p2 d/a d/b -", ""},
+		{"p2,d,-", "p2 d/a d/b d/sub/x -", ""},
 		{"p1 p*", "", "p1: named twice"},
 		{"- -", "", "-: named twice"},
 		{"q*", "", "q*: no file has such a name"},

@@ -74,6 +74,7 @@ func (r *reader) begin(name string, s *settings) {
 			s.Note(name, 1, text)
 		}
 	}
+	r.folders.tell(s, name, s.folders)
 	r.plan = s.sheet.plan
 }
 

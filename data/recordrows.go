@@ -17,6 +17,7 @@ func (r *RecordReader) rows(ctx context.Context, l *lineReader, s *settings, yie
 	spec := s.columns().Spec
 	sep := max(s.sep, spec.Sep)
 	names, at, begun := spec.Names, -1, false
+	var outer folderCells
 	var text, scratch []byte
 	var cut cutter
 	var err error
@@ -43,21 +44,30 @@ func (r *RecordReader) rows(ctx context.Context, l *lineReader, s *settings, yie
 			if header {
 				names = cut.texts(scratch)
 			}
-			if at, err = r.begin(text, names, header); err != nil {
+			outer, names = folderCellsOf(names, s.folders)
+			if at, err = r.begin(outer.line(bytes.Clone(text), sep, outer.names()), names, header); err != nil {
 				return &Error{l.path, l.line, err}
 			}
 			if header {
 				continue
 			}
 		}
-		if n != len(names) {
-			return &Error{l.path, l.line, fmt.Errorf("%d cells, want %d, one for each column", n, len(names))}
+		if n != outer.width {
+			return &Error{l.path, l.line, fmt.Errorf("%d cells, want %d, one for each column", n, outer.width)}
+		}
+		for i, want := range outer.check {
+			if cell := scratch[cut.lo[i]:cut.hi[i]]; !want.agrees(cell) {
+				return &Error{l.path, l.line, want.errDisagrees(cell)}
+			}
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		text = outer.line(text, sep, outer.values())
 		one := Record{Text: text, Path: l.path, Line: l.line}
-		if at >= 0 {
+		if at >= outer.width {
+			one.Cell = []byte(outer.added[at-outer.width].value)
+		} else if at >= 0 {
 			one.Cell = scratch[cut.lo[at]:cut.hi[at]]
 		}
 		if !yield(one, nil) {
@@ -81,6 +91,7 @@ func (r *RecordReader) cells(ctx context.Context, in Input, s *settings, yield f
 		return err
 	}
 	defer t.Close()
+	r.folders.tell(s, in.Name, s.folders)
 	all := readable(t)
 	var names []string
 	for i, name := range t.Header() {

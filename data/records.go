@@ -30,15 +30,17 @@ type RecordReader struct {
 	Header []byte // line of the names of a table, as it was read from the first file; nil: there is none
 
 	done, total int64 // bytes
+	folders     folders
 }
 
 // Read gives the examples of the files one after the other; what gzip or zstd packed is unpacked. A record is valid until the next one.
-// Files are regular ones. Tables have to have the same first line. Nothing is parsed beyond the end of a record, and Column's cell.
+// Files are regular ones. Columns that folders name follow those of the file. Tables have to have the same first line. Nothing is parsed
+// beyond the end of a record, and Column's cell.
 // Rows of tables that are no text, of Parquet and Arrow, become lines of CSV. Progress is told of the bytes of all files.
 func (r *RecordReader) Read(ctx context.Context, paths []string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		ins, err := inputs(ctx, r.Options.Store, paths, nil)
-		r.Header, r.done, r.total = nil, 0, 0
+		r.Header, r.done, r.total, r.folders = nil, 0, 0, folders{}
 		for i := range ins {
 			r.total += max(0, ins[i].Size)
 		}
@@ -56,6 +58,9 @@ func (r *RecordReader) Read(ctx context.Context, paths []string) iter.Seq2[Recor
 // file gives the examples of a file.
 func (r *RecordReader) file(ctx context.Context, in Input, yield func(Record, error) bool) error {
 	s, err := r.Options.settings(in.Name)
+	if err == nil {
+		s.folders, err = folderColumnsOf(in.Name)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -73,7 +78,7 @@ func (r *RecordReader) file(ctx context.Context, in Input, yield func(Record, er
 	if bom, _ := l.in.Peek(len(byteOrderMark)); string(bom) == byteOrderMark {
 		_, _ = l.in.Discard(len(byteOrderMark)) // which are there
 	}
-	if !s.table {
+	if r.folders.tell(s, in.Name, s.folders); !s.table {
 		return l.lines(ctx, s, r.Label, yield)
 	}
 	return r.rows(ctx, l, s, yield)

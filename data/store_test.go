@@ -26,7 +26,7 @@ func TestStore(t *testing.T) {
 	z.Write([]byte("1 3:1\n"))
 	z.Close()
 	for name, text := range map[string]string{
-		"mem://b/day/1.libsvm": "1 1:1\n", "mem://b/day/2.libsvm": "0 2:1\n", "mem://b/day/_SUCCESS": "", "mem://b/day/deep/x.libsvm": "bad",
+		"mem://b/day/1.libsvm": "1 1:1\n", "mem://b/day/2.libsvm": "0 2:1\n", "mem://b/day/_SUCCESS": "", "mem://b/day/deep/x.libsvm": "0 4:1\n",
 		"mem://b/day/3.libsvm.gz": packed.String(), "mem://b/w": "1\n2\n3\n",
 	} {
 		if err := blob.WriteAll(t.Context(), store, name, []byte(text)); err != nil {
@@ -34,14 +34,14 @@ func TestStore(t *testing.T) {
 		}
 	}
 	for pattern, want := range map[string]string{
-		"mem://b/day":                       "mem://b/day/1.libsvm mem://b/day/2.libsvm mem://b/day/3.libsvm.gz",
-		"mem://b/day/":                      "mem://b/day/1.libsvm mem://b/day/2.libsvm mem://b/day/3.libsvm.gz",
+		"mem://b/day":                       "mem://b/day/1.libsvm mem://b/day/2.libsvm mem://b/day/3.libsvm.gz mem://b/day/deep/x.libsvm",
+		"mem://b/day/":                      "mem://b/day/1.libsvm mem://b/day/2.libsvm mem://b/day/3.libsvm.gz mem://b/day/deep/x.libsvm",
 		"mem://b/day/[12].lib*":             "mem://b/day/1.libsvm mem://b/day/2.libsvm",
 		"mem://b/d*/1.libsvm,mem://b/w":     "mem://b/day/1.libsvm mem://b/w",
 		"mem:/b/day/1.libsvm":               "mem://b/day/1.libsvm", // as path.Join says it
 		"mem://b/none":                      "",
 		"mem://b/day/*.csv":                 "",
-		"mem://b":                           "mem://b/w",
+		"mem://b":                           "mem://b/day/1.libsvm mem://b/day/2.libsvm mem://b/day/3.libsvm.gz mem://b/day/deep/x.libsvm mem://b/w",
 		"mem://b/day/[":                     "",
 		"gs://b/day":                        "",
 		"mem://b/day/1.libsvm,mem:/b/day/*": "",
@@ -56,7 +56,7 @@ func TestStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, err := LoadFiles(t.Context(), files, nil, Options{Store: store})
-	if err != nil || !slices.Equal(all.Label, []float32{1, 0, 1}) {
+	if err != nil || !slices.Equal(all.Label, []float32{1, 0, 1, 0}) {
 		t.Errorf("%v, %v", all, err)
 	}
 	var texts []string
@@ -67,7 +67,7 @@ func TestStore(t *testing.T) {
 		}
 		texts = append(texts, string(rec.Text))
 	}
-	if got := strings.Join(texts, ""); got != "1 1:1\n0 2:1\n1 3:1\n" {
+	if got := strings.Join(texts, ""); got != "1 1:1\n0 2:1\n1 3:1\n0 4:1\n" {
 		t.Errorf("records %q", got)
 	}
 	if w, err := LoadWeights(t.Context(), store, []string{"mem://b/w"}, nil); !slices.Equal(w, []float32{1, 2, 3}) || err != nil {

@@ -48,10 +48,12 @@ type sheet struct {
 	width  int       // cells of a row
 	rows   int       // of a block
 	used   []int     // columns that are read
+	kept   []int     // those whose cells are kept
 	header bool      // the first line is no row
 	cells  CellTable // whose rows they are; nil: lines are
 	begin  int       // bytes up to the end of that line
-	doubts []string  // what should be known of how the columns are read
+	outer  folderCells
+	doubts []string // what should be known of how the columns are read
 }
 
 // headLen is how much of an input is looked at to find out what its columns are.
@@ -115,11 +117,18 @@ func (s *settings) headerIn(head []byte) ([]string, error) {
 
 // planSheet plans the columns of a sheet, of which some rows are known.
 func (s *settings) planSheet(sh *sheet, header []string, rows [][]string, plan *feature.Plan) (err error) {
-	sh.width = len(header)
-	t := s.columns()
+	t, of := s.columns(), s.folders
+	if sh.cells != nil {
+		of = nil // the table has them
+	}
+	sh.outer, header = folderCellsOf(header, of)
+	sh.outer.extend(rows)
+	sh.width = sh.outer.width
 	switch {
 	case plan != nil:
-		sh.plan, err = plan.Of(header)
+		if sh.plan, err = plan.Of(header); err == nil && t.Transform == nil {
+			err = s.checkFolders(plan)
+		}
 	case t.Transform != nil:
 		if sh.plan, err = t.Transform.Bind(header); err == nil {
 			if err = sh.plan.ReadAs(&t.Spec); err == nil {
@@ -131,6 +140,7 @@ func (s *settings) planSheet(sh *sheet, header []string, rows [][]string, plan *
 		if sh.cells != nil {
 			spec.Zones = sh.cells.Zones()
 		}
+		spec.Samples = s.folderSamples(sh)
 		if sh.plan, err = spec.Open(header, rows); err == nil {
 			sh.doubts = sh.plan.Doubts()
 		}
@@ -150,7 +160,33 @@ func (s *settings) planSheet(sh *sheet, header []string, rows [][]string, plan *
 		return fmt.Errorf("no column of labels, want one of %s named (--label-column NAME)", strings.Join(header, ", "))
 	}
 	sh.used = sh.plan.Columns()
+	if err := s.keep(sh, header); err != nil {
+		return err
+	}
 	sh.rows = min(feature.BlockRows, max(1, blockCells/max(1, len(sh.used))))
+	return nil
+}
+
+// folderSamples are values of the columns of folders that the files do not have themselves.
+func (s *settings) folderSamples(sh *sheet) map[string][]string {
+	added := sh.outer.added
+	if t, is := sh.cells.(*folderTable); is {
+		added = t.added
+	}
+	all := map[string][]string{}
+	for _, c := range added {
+		all[c.name] = s.samples[c.name]
+	}
+	return all
+}
+
+// checkFolders refuses columns of folders that the first table of a training does not have: its other files would lose them.
+func (s *settings) checkFolders(plan *feature.Plan) error {
+	for _, c := range s.folders {
+		if !plan.HasColumn(c.name) {
+			return fmt.Errorf("its folder names column %q, which the first file does not have, want the same columns in all files", c.name)
+		}
+	}
 	return nil
 }
 

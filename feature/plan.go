@@ -76,7 +76,11 @@ func (s *Spec) Open(header []string, sample [][]string) (*Plan, error) {
 		if !said && label == "" && namesLabel(name) {
 			c.Kind, label = Label, name
 		}
-		if cells := column(sample, i); c.Kind == Auto && indexes(name, i, cells) {
+		cells := column(sample, i)
+		if more := s.Samples[name]; more != nil {
+			cells = slices.Clone(more)
+		}
+		if c.Kind == Auto && indexes(name, i, cells) {
 			c.Kind = Ignore
 			p.doubts = append(p.doubts, fmt.Sprintf("column %q is ignored: it is the index of a DataFrame or numbers the rows (--numeric or "+
 				"--categorical %s takes it)", name, name))
@@ -374,6 +378,11 @@ func (p *Plan) TextLabels() bool {
 	return slices.ContainsFunc(p.columns, func(c Column) bool { return c.Kind == Label && c.Texts })
 }
 
+// HasColumn reports whether the plan has a column of the name, also one that is ignored.
+func (p *Plan) HasColumn(name string) bool {
+	return slices.ContainsFunc(p.columns, func(c Column) bool { return c.Name == name })
+}
+
 // Has reports whether the table has a column of the kind: Label, Weight or Group.
 func (p *Plan) Has(kind Kind) bool {
 	for i := range p.columns {
@@ -382,6 +391,16 @@ func (p *Plan) Has(kind Kind) bool {
 		}
 	}
 	return false
+}
+
+// Name is the name of the column of a kind of which there is one: Label, Weight or Group; "": the table has none.
+func (p *Plan) Name(kind Kind) string {
+	for i := range p.columns {
+		if p.columns[i].Kind == kind && p.cell[i] >= 0 {
+			return p.columns[i].Name
+		}
+	}
+	return ""
 }
 
 // Known is the name of column i of the plan, and at most so many of its categories, the most frequent first.

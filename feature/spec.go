@@ -91,6 +91,8 @@ type Spec struct {
 	DateFormat, Timezone string
 	// Zones are those that the table itself names, by column.
 	Zones map[string]string
+	// Samples are cells of columns of which the rows of the first file say too little, by column.
+	Samples map[string][]string
 }
 
 // MissingTexts are those that stand for nothing where the user does not say others.

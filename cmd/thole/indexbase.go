@@ -105,6 +105,12 @@ func rangesKnown(trees *tree.Ensemble) bool {
 	return false
 }
 
+// withoutFolders are the columns that the folders of a file do not name.
+func withoutFolders(columns []string, file string) []string {
+	of := data.FolderColumns(file)
+	return slices.DeleteFunc(slices.Clone(columns), func(name string) bool { return slices.Contains(of, name) })
+}
+
 // byPosition gives features without names of their own, such as Column_0 and f0, the names of the columns of a table that has as many
 // besides the other columns, and reports it.
 func (p *prediction) byPosition(ctx context.Context, e *env, trees *tree.Ensemble, files []string, others []string) (tree.Features, error) {
@@ -124,6 +130,9 @@ func (p *prediction) byPosition(ctx context.Context, e *env, trees *tree.Ensembl
 		return f, nil
 	}
 	columns := slices.DeleteFunc(slices.Clone(header), func(name string) bool { return slices.Contains(others, name) })
+	if bare := withoutFolders(columns, files[0]); len(columns) != f.Width && len(bare) == f.Width {
+		columns = bare // the model knows nothing of folders
+	}
 	if len(columns) != f.Width {
 		return f, usageError{fmt.Errorf("%s: %d columns of features, and %s has %d features without names, which tables have by position; "+
 			"want as many (--label-column, --weight-column and --group-column name columns that are none)", files[0], len(columns),
