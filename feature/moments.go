@@ -84,7 +84,7 @@ func (m *Moments) Skewed() bool {
 // skewed is from which deviation, as a share of the mean, numbers from 0 on are learned from by their logarithm.
 const skewed = 1.5
 
-// Scaled is the number as networks learn from it: its logarithm if log is true, less the mean, by the deviation. inv is 1/deviation; 1 if all
+// Scaled is the number as networks learn from it: its logarithm if log is true, less the mean, times inv: 1/deviation, or 1 if all
 // numbers are equal.
 func Scaled(x float64, log bool, mean, inv float64) float64 {
 	if log {
