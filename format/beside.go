@@ -8,17 +8,17 @@ import (
 	"thole.example/blob"
 )
 
-// Limits of the files next to the matrices. Companions have those of what a training can make: columns.json lists every
-// category, trees.json every tree. Other files are whatever lies in a folder.
+// Limits of the files next to the matrices, in bytes. CompanionLimit is the limit of files that a training writes: columns.json lists
+// every category, trees.json every tree. Other files are whatever lies in a folder.
 const (
-	companionLimit = 1<<31 - 1
+	CompanionLimit = 1<<31 - 1
 	otherLimit     = 16 << 20
 )
 
 // FileLimit is how many bytes a file of that name may have next to the matrices: what a reader reads and Create writes.
 func FileLimit(name string) int64 {
 	if slices.Contains(companions, name) || name == "__model__" || blob.Ext(name) == ".pdmodel" { // the latter are Paddle's topologies
-		return companionLimit
+		return CompanionLimit
 	}
 	return otherLimit
 }

@@ -12,9 +12,9 @@ import (
 	"thole.example/format"
 )
 
-// How large a loose object is at most, how many bytes its name has, and how many of them there are.
+// Limits of loose objects: bytes of one, bytes of its name, and their number.
 const (
-	looseLimit     = 1 << 28
+	looseLimit     = format.CompanionLimit // a training saves columns.json as one
 	looseNameLimit = 255
 	looseCount     = 100
 )

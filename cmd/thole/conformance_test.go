@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -143,6 +144,31 @@ func TestKeptModel(t *testing.T) {
 			if err := os.RemoveAll(gone); err != nil {
 				t.Fatal(err)
 			}
+		}
+	}
+}
+
+// TestKeptOnServers lets the save of a model on servers of their own fail: it is kept next to the target in their store.
+func TestKeptOnServers(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range savedExamples() {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, one := startServer(t, dir)
+	_, two := startServer(t, dir)
+	for _, name := range []string{"lr", "deepfm", "gbdt"} {
+		var b bytes.Buffer
+		e := &env{in: strings.NewReader(""), out: &b, err: &occupying{&b, filepath.Join(dir, name)}}
+		rc := Main([]string{"worker", "--servers", one + "," + two, "--algo", name, "--data", filepath.Join(dir, "examples.libffm"), "--holdout", "0",
+			"--runs", "none", "--model", name}, e)
+		if rc == 0 || !strings.Contains(b.String(), "saved as "+name+"-kept") {
+			t.Errorf("%s: exit code %d: %s", name, rc, &b)
+		}
+		rc, text := said(t, "predict", "--model", filepath.Join(dir, name+"-kept"), "--data", filepath.Join(dir, "examples.libffm"))
+		if rc != 0 {
+			t.Errorf("%s: %s", name, text)
 		}
 	}
 }
