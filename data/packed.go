@@ -25,8 +25,7 @@ type packing struct {
 // packings is the table of them.
 func packings() []packing {
 	return []packing{
-		{".gz", "\x1f\x8b", func(packed io.Reader) (io.Reader, error) { return gzip.NewReader(packed) },
-			func(to io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(to), nil }},
+		{".gz", "\x1f\x8b", newGzipReader, func(to io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(to), nil }},
 		{".zst", "\x28\xb5\x2f\xfd", func(packed io.Reader) (io.Reader, error) {
 			// With one decoder it decodes where it is read, and so has nothing to be closed.
 			return zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(windowLimit))

@@ -6,8 +6,9 @@ import (
 	"math"
 )
 
-// largest is the size of the largest derivatives of rows of a class, in the bits of float32, which have its order: NaN is beyond all.
-type largest struct{ g, h uint32 }
+// largest is the size of the largest derivatives of rows of a class, in the bits of float32, which have its order: NaN is beyond all. root
+// is that of first derivatives times the roots of weights, where sums of squares need it.
+type largest struct{ g, h, root uint32 }
 
 // derive writes the derivatives of all classes for the scores as they are, and rounds them.
 func (t *trainer) derive(ctx context.Context) error {
@@ -16,7 +17,7 @@ func (t *trainer) derive(ctx context.Context) error {
 		blocks = len(t.groups)
 	}
 	classes := len(t.scores)
-	t.scales = t.scales[:0]
+	t.scales, t.spreads = t.scales[:0], t.spreads[:0]
 	buffers, most := make([][]float32, t.Cores), make([]largest, t.Cores*classes)
 	err := each(ctx, t.Cores, blocks, func(worker, i int) error {
 		lo, hi := i*blockRows, min((i+1)*blockRows, t.learn)
@@ -29,10 +30,12 @@ func (t *trainer) derive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all := make([]float32, 2*classes)
+	all := make([]float32, 3*classes)
 	for i, m := range most {
-		k := 2 * (i % classes)
-		all[k], all[k+1] = max(all[k], math.Float32frombits(m.g)), max(all[k+1], math.Float32frombits(m.h)) // which keeps NaN
+		k := 3 * (i % classes)
+		for j, bits := range []uint32{m.g, m.h, m.root} {
+			all[k+j] = max(all[k+j], math.Float32frombits(bits)) // which keeps NaN
+		}
 	}
 	if t.workers != nil {
 		if err := t.workers.Most(ctx, all); err != nil {
@@ -40,11 +43,15 @@ func (t *trainer) derive(ctx context.Context) error {
 		}
 	}
 	for k := range classes {
-		g, h := all[2*k], all[2*k+1]
+		g, h, root := all[3*k], all[3*k+1], all[3*k+2]
 		if !(g <= math.MaxFloat32 && h <= math.MaxFloat32) {
 			return fmt.Errorf("iteration %d: derivatives that are no numbers; want a lower rate", t.out.Iterations()+1)
 		}
 		t.scales = append(t.scales, scale{math.Ldexp(1, exponent(float64(g))-wholeBits), math.Ldexp(1, exponent(float64(h))-wholeBits)})
+		if t.weights == nil {
+			root = g
+		}
+		t.spreads = append(t.spreads, math.Ldexp(1, exponent(float64(root))-wholeBits+squareBits))
 	}
 	return each(ctx, t.Cores, spans(t.learn), func(_, i int) error {
 		for k, s := range t.scales {
@@ -79,6 +86,13 @@ func (t *trainer) block(lo, hi int, buffer *[]float32, most []largest) {
 			g, h := math.Float32bits(g), math.Float32bits(h[k][i])
 			to[i] = grad{G: int32(g), H: int32(h)}
 			m.g, m.h = max(m.g, g&^(1<<31)), max(m.h, h&^(1<<31))
+		}
+		if t.orders && t.weights != nil {
+			for i, w := range t.weights[lo:hi] {
+				if w > 0 {
+					m.root = max(m.root, math.Float32bits(float32(math.Abs(float64(g[k][i]))/math.Sqrt(float64(w)))))
+				}
+			}
 		}
 		most[k] = m
 	}

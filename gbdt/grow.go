@@ -31,6 +31,8 @@ type grower struct {
 	binned  *Binned
 	grads   []grad
 	scale   scale
+	weights []float32   // of the rows; nil: all are 1
+	spread  float64     // unit of first derivatives times the roots of weights, for sums of squares
 	rows    []uint32    // that a tree learns from, those of a leaf together
 	others  []uint32    // that it does not learn from: not drawn, or held out
 	spare   []uint32    // as long as both
@@ -67,7 +69,7 @@ func (g *grower) grow(ctx context.Context) error {
 	if err := g.sumAll(ctx, all); err != nil {
 		return err
 	}
-	root.sum, root.count, g.root.Noise = sum{G: all[0], H: all[1]}, len(g.rows), g.scale.noiseOf(all[2], all[1])
+	root.sum, root.count, g.root.Noise = sum{G: all[0], H: all[1]}, len(g.rows), g.noiseOf(all[2], all[1])
 	gs, hs := g.scale.of(root.sum)
 	root.value = g.value(gs, hs, 0, unlimited)
 	g.leaves = append(g.leaves, root)

@@ -68,6 +68,7 @@ func derive(name string, s, y, alpha float64) (g, h float64) {
 // followAll has the oracle follow all trees.
 func followAll(t failer, c *Config, rows *grid, y *Labels, e *tree.Ensemble) {
 	o, n := newOracle(c, rows), len(rows.rows)
+	o.weight = y.Weight
 	o.g, o.h = make([]float64, n), make([]float64, n)
 	scores := make([]float64, n)
 	copy(scores, y.Start)

@@ -178,7 +178,7 @@ func (g *grower) total(ctx context.Context) (all sum, spread int64) {
 	each(ctx, g.Cores, len(sums), func(_, i int) error {
 		rows := g.rows[len(g.rows)*i/len(sums) : len(g.rows)*(i+1)/len(sums)]
 		if sums[i] = total(rows, g.grads); g.orders {
-			spreads[i] = squares(rows, g.grads)
+			spreads[i] = g.squares(rows)
 		}
 		return nil
 	})

@@ -64,25 +64,37 @@ func (o *ordering) chance(bins []sum, noise float64) float64 {
 	return 2 / math.Pi * noise * shares
 }
 
-// squareBits is how many of the lowest bits of first derivatives do not count in sums of squares: the sum over all rows fits into 64 bits.
+// squareBits is how many of the lowest bits of first derivatives, times the roots of weights, do not count in sums of squares: the sum over
+// all rows fits into 64 bits.
 const squareBits = 15
 
-// squares is the sum of the squares of first derivatives, in 4^-squareBits of what they are.
-func squares(rows []uint32, grads []grad) (s int64) {
+// squares is the sum of the squares of first derivatives by the weights of their rows, in squares of the grower's spread. A row of weight
+// 2 counts as two rows: its derivative g is in grads as 2 g, and it adds 2 g^2.
+func (g *grower) squares(rows []uint32) (s int64) {
+	if g.weights == nil {
+		for _, r := range rows {
+			d := int64(g.grads[r].G+1<<(squareBits-1)) >> squareBits
+			s += d * d
+		}
+		return s
+	}
+	up := g.scale.g / g.spread
 	for _, r := range rows {
-		g := int64(grads[r].G+1<<(squareBits-1)) >> squareBits
-		s += g * g
+		if w := float64(g.weights[r]); w > 0 {
+			d := float64(g.grads[r].G) * up
+			s += int64(math.RoundToEven(d * d / w))
+		}
 	}
 	return s
 }
 
 // noiseOf is how much first derivatives differ: their squares by the second derivatives, which is about 1 of a likelihood and the variance
 // of the residuals of l2.
-func (s *scale) noiseOf(squares, second int64) float64 {
+func (g *grower) noiseOf(squares, second int64) float64 {
 	if second <= 0 {
 		return 0
 	}
-	return math.Ldexp(float64(squares)*s.g*s.g, 2*squareBits) / (float64(second) * s.h)
+	return float64(squares) * g.spread * g.spread / (float64(second) * g.scale.h)
 }
 
 // arrange gives the finders the order of levels by the histogram of the root, of columns whose levels the tree puts in order.

@@ -217,10 +217,11 @@ var poisson = Objective{
 }
 
 var multiclass = Objective{
-	Name: "multiclass", Help: "several classes by the log loss: g = p - y, h = 2 p (1-p), p = softmax(s)",
+	Name: "multiclass", Help: "K classes by the log loss: g = p - y, h = K/(K-1) p (1-p), p = softmax(s)",
 	Task: metric.Multiclass, Link: tree.Softmax, Check: class,
 	Several: func(scores [][]float64, label []float32, g, h [][]float32) {
-		p := make([]float64, len(scores))
+		// The scores of a row have K-1 degrees of freedom, and a tree for each of the K moves them. LightGBM has this factor, XGBoost 2.
+		p, times := make([]float64, len(scores)), float64(len(scores))/float64(max(1, len(scores)-1))
 		for i, y := range label {
 			most, all := math.Inf(-1), 0.0
 			for _, s := range scores {
@@ -232,7 +233,7 @@ var multiclass = Objective{
 			}
 			for c, e := range p {
 				e /= all
-				if g[c][i], h[c][i] = float32(e), float32(max(2*e*(1-e), leastSecond)); c == int(y) {
+				if g[c][i], h[c][i] = float32(e), float32(max(times*e*(1-e), leastSecond)); c == int(y) {
 					g[c][i] = float32(e - 1)
 				}
 			}

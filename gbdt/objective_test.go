@@ -46,7 +46,7 @@ func lossOf(name string, scores []float64, y, alpha float64) float64 {
 }
 
 // exactSecond are the objectives whose h is the second derivative, and how many times it.
-var exactSecond = map[string]float64{"binary": 1, "l2": 1, "poisson": 1, "multiclass": 2}
+var exactSecond = map[string]float64{"binary": 1, "l2": 1, "poisson": 1, "multiclass": 1.5}
 
 // labelsFor are some labels of an objective.
 func labelsFor(name string, r *rand.Rand) float32 {

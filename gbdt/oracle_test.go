@@ -18,7 +18,8 @@ type oracle struct {
 	noise  float64             // of first derivatives, for each unit of the second ones
 	roots  []map[float32][]int // the rows of the tree by level
 	orders [][]float32         // of the levels of each categorical feature by the rows of the tree
-	g, h   []float64
+	g, h   []float64           // with the weights
+	weight []float32           // nil: all are 1
 }
 
 // place is a node as the oracle has it.
@@ -195,6 +196,10 @@ func (o *oracle) arrange(root *place) {
 	unit := math.Ldexp(1, exponent(most)-15)
 	o.noise = 0
 	for _, i := range root.rows {
+		if o.weight != nil {
+			o.noise += o.g[i] * o.g[i] / float64(o.weight[i]) / h
+			continue
+		}
 		o.noise += math.Pow(unit*math.Floor(o.g[i]/unit+0.5), 2) / h
 	}
 	for f := range o.orders {

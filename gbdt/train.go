@@ -66,6 +66,7 @@ type trainer struct {
 	scores  [][]float64 // of each class, of all rows
 	all     [][]grad    // of each class, of the rows that are learned from: float32 until they are rounded
 	scales  []scale     // of each class
+	spreads []float64   // of each class
 	groups  [][2]int    // of the rows that are learned from
 	rest    []residual  // of them, if leaves are quantiles
 	rate    float64     // of the trees to come
@@ -160,7 +161,7 @@ func (t *trainer) count(ctx context.Context) error {
 }
 
 func newTrainer(b *Binned, y *Labels, c *Config, opt Options) *trainer {
-	g := grower{Config: c, binned: b, workers: opt.Workers, shape: opt.Shape, vote: opt.Vote, division: opt.Division,
+	g := grower{Config: c, binned: b, weights: y.Weight, workers: opt.Workers, shape: opt.Shape, vote: opt.Vote, division: opt.Division,
 		part: b.partOf(opt.Division)}
 	return &trainer{labels: y, opt: opt, learn: b.learn, best: math.Inf(1), grower: g}
 }
@@ -245,7 +246,7 @@ func (t *trainer) iterate(ctx context.Context) error {
 		if err := t.draw(ctx, at*len(t.scores)+k); err != nil {
 			return err
 		}
-		t.grads, t.scale = t.all[k], t.scales[k]
+		t.grads, t.scale, t.spread = t.all[k], t.scales[k], t.spreads[k]
 		for i := range t.finders {
 			t.finders[i].scale = t.scale
 		}

@@ -115,6 +115,44 @@ func TestNothing(t *testing.T) {
 	}
 }
 
+// TestWeightsOfTexts: a row of weight 2 is as two also where trees put levels in order, and where all weights are alike.
+func TestWeightsOfTexts(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 12))
+	for _, name := range []string{"binary", "l2", "l1", "huber", "poisson", "multiclass"} {
+		for what, times := range map[string]func(i int) int{
+			"all 2": func(int) int { return 2 }, "1 to 3": func(i int) int { return 1 + i*i%3 }, "1 and 40": func(i int) int { return 1 + 39*(i%2) },
+		} {
+			const n, levels = 400, 12
+			g, y := gridOf(make([]float32, 2)), &Labels{}
+			g.rows = nil
+			for i := range n {
+				level, x := r.IntN(levels), r.IntN(20)
+				g.rows = append(g.rows, []float32{float32(level), float32(x)})
+				v := math.Sin(float64(level)) + float64(x)/20 + r.NormFloat64()
+				switch name {
+				case "binary":
+					v = math.Copysign(1, v-0.5)
+				case "poisson", "multiclass":
+					v = math.Round(min(2, max(0, v)))
+				}
+				y.Label, y.Weight = append(y.Label, float32(v)), append(y.Weight, float32(times(i)))
+			}
+			g.features[0].Categorical = true
+			conf := settings(t, name, 6)
+			want := trained(t, binned(t, g, nil, 255), y, conf, Options{})
+			twice := *g
+			twice.rows = zipped(g.rows, times)
+			got := trained(t, binned(t, &twice, nil, 255), &Labels{Label: zipped(y.Label, times)}, conf, Options{})
+			if text := tree.Differ(want, got, 1e-5); text != "" {
+				t.Errorf("%s, weights %s: %s", name, what, text)
+			}
+			if len(want.Trees[0].Feature) < 2 {
+				t.Errorf("%s: %d splits", name, len(want.Trees[0].Feature))
+			}
+		}
+	}
+}
+
 // TestSameBits: any number of goroutines grows the same trees, and another seed others; those of fewer trees are the first of more.
 func TestSameBits(t *testing.T) {
 	for _, name := range names() {

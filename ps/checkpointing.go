@@ -241,7 +241,7 @@ func (l *link) poll(ctx context.Context, x *exchange) bool {
 	if x.done || l.cutOff(x) {
 		return true
 	}
-	if x.conn != l.conn || x.call == nil {
+	if x.conn == nil || x.conn != l.conn { // the call of a lost connection is over: what it found is known
 		if l.conn == nil || l.send(ctx, x) != nil {
 			return false
 		}

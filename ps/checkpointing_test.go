@@ -97,6 +97,44 @@ func losesConnection(t *testing.T, op rpc.Op, server int, how fate) {
 	wantOnes(t, c, float64(steps))
 }
 
+// TestCheckpointPolledOnly: a connection that is lost while a checkpoint ends is found by one poll, and polls that follow without any other
+// call make another one, or wait for the call that does.
+func TestCheckpointPolledOnly(t *testing.T) {
+	for server := range 2 {
+		for _, how := range []fate{lostBefore, lostAfter} {
+			t.Run(fmt.Sprint(server, how), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c := checkpointed()
+					p := c.dial(t, ps.Options{Retry: time.Minute})
+					defer p.Close()
+					d, s := both(t, p)
+					lost := false
+					c.become(func(at int, q *rpc.Request) fate {
+						if q.Op == rpc.OpAbort && at == server && !lost {
+							lost = true
+							return how
+						}
+						return delivered
+					})
+					k, err := p.BeginCheckpoint(t.Context(), ps.CheckpointOptions{Path: "c"})
+					must(t, err)
+					for range 10 {
+						_, err := k.Poll(t.Context())
+						must(t, err)
+						time.Sleep(time.Second)
+					}
+					must(t, k.Wait(t.Context()))
+					pushOnes(t, d, s)
+					must(t, p.SyncClock(t.Context()))
+					if wantOnes(t, c, 1); !lost {
+						t.Error("no connection was lost")
+					}
+				})
+			})
+		}
+	}
+}
+
 // TestCheckpointRequests: what each server is asked: the settings of the checkpoint, its own number, the clocks at which it was asked for
 // though the task has gone on; the first is brought the objects to keep.
 func TestCheckpointRequests(t *testing.T) {

@@ -32,6 +32,8 @@ type Objective struct {
 	Sigmoid float64 `json:"sigmoid,omitempty"`
 	// Set are its other settings by our names (alpha of quantile and huber).
 	Set map[string]float64 `json:"set,omitempty"`
+	// Alphas are the quantiles of the scores of a row, where each predicts another one; else there are none.
+	Alphas []float64 `json:"alphas,omitempty"`
 	// Foreign is the objective as the file of another program said it, for the way back.
 	Foreign string `json:"foreign,omitempty"`
 }
@@ -40,8 +42,8 @@ type Objective struct {
 func (o *Objective) Check(classes int) error {
 	switch o.Link {
 	case Softmax, Each:
-	case Identity: // scores of several classes, too
-	case Logistic, Exp, Square, Step, SoftPlus:
+	case Identity, Exp, Step: // scores of several classes or targets, too
+	case Logistic, Square, SoftPlus:
 		if classes != 1 {
 			return fmt.Errorf("the link %s of %d scores, want one", o.Link, classes)
 		}
@@ -50,6 +52,14 @@ func (o *Objective) Check(classes int) error {
 	}
 	if s := o.Sigmoid; s < 0 || s != s || math.IsInf(s, 0) {
 		return fmt.Errorf("the sigmoid %v, want a number above 0", s)
+	}
+	if n := len(o.Alphas); n > 0 && n != classes {
+		return fmt.Errorf("%d quantiles of %d scores, want one for each", n, classes)
+	}
+	for _, a := range o.Alphas {
+		if !(a > 0 && a < 1) {
+			return fmt.Errorf("the quantile %v, want a number between 0 and 1", a)
+		}
 	}
 	return nil
 }

@@ -34,13 +34,16 @@ func (r *reader) Matrices() []matrix.Meta { return []matrix.Meta{r.m} }
 // Notes implements format.Reader.
 func (r *reader) Notes() []string {
 	notes := []string{r.src.String()}
-	var others, exts []string
+	var others, exts, odd []string
 	for _, f := range r.src.fields {
 		if f.raw == matrix.Invalid {
 			others = append(others, fmt.Sprintf("%s (%s)", f.name, f.text))
 		}
 		if f.ext != "" {
 			exts = append(exts, fmt.Sprintf("%s (%s)", f.name, f.ext))
+			if why := meaningLost(&f); why != "" {
+				odd = append(odd, fmt.Sprintf("%s (%s: %s)", f.name, f.ext, why))
+			}
 		}
 	}
 	add := func(text string, names []string) {
@@ -51,6 +54,7 @@ func (r *reader) Notes() []string {
 	notes = append(notes, format.ColOriginNotes(&r.m)...)
 	add(format.Warning("columns left out"), others)
 	add("columns read as what their extension type is stored as", exts)
+	add(format.Warning("columns whose numbers mean something else than they are"), odd)
 	if len(r.some) == 1 && r.some[0].list {
 		notes = append(notes, fmt.Sprintf("the columns are the numbers of the lists in %q", r.some[0].name))
 	}
@@ -65,6 +69,18 @@ func (r *reader) Notes() []string {
 		notes = append(notes, format.Warning("the stream has no mark at its end: rows may be missing"))
 	}
 	return notes
+}
+
+// meaningLost says what the stored numbers of an extension type mean in another way than they are read; "" of most.
+func meaningLost(f *field) string {
+	switch {
+	case f.raw == matrix.Invalid:
+	case f.ext == "arrow.bool8":
+		return "every number but 0 is true"
+	case f.ext == "arrow.fixed_shape_tensor" && strings.Contains(f.extMeta, `"permutation"`):
+		return "values stay in the order of storage, and the type permutes the dimensions"
+	}
+	return ""
 }
 
 // Files implements format.Reader.

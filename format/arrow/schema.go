@@ -16,10 +16,11 @@ const (
 
 // field is a column of a table, which is one column of the matrix or, as a list of fixed size, several.
 type field struct {
-	name string
-	text string       // its type
-	raw  matrix.DType // of the numbers as they are stored; Invalid: there are none
-	ext  string       // an extension type, of which we read what it is stored as
+	name    string
+	text    string       // its type
+	raw     matrix.DType // of the numbers as they are stored; Invalid: there are none
+	ext     string       // an extension type, of which we read what it is stored as
+	extMeta string       // its parameters
 
 	origin string // what the numbers stand for, as Meta.ColOrigins say it
 	wide   bool   // whole numbers with nulls, which are read as f64 with NaN
@@ -162,7 +163,7 @@ func (r *schemaReader) field(t tab) (f field, err error) {
 	f = field{name: t.str(0), node: r.nodes, buffer: r.buffers, cols: matrix.Range{Hi: 1}}
 	before := r.views
 	kind, typ, children := t.u8(2), t.tab(3), t.tabs(5)
-	f.ext = extension(t)
+	f.ext, f.extMeta = extension(t)
 	f.cells = r.cellsOf(t, kind, typ, children)
 	f.raw, f.origin, f.text = number(kind, typ)
 	if kind == typeFixedList && len(children) == 1 {
@@ -188,10 +189,22 @@ func (r *schemaReader) field(t tab) (f field, err error) {
 	}
 	f.nodes, f.buffers, f.views = r.nodes-f.node, r.buffers-f.buffer, r.views-before
 	if f.raw == matrix.Invalid && !r.skip {
+		if text, ok := encodedText(kind, f.text); ok {
+			return f, fmt.Errorf("values in %s, want them one by one: write the column without that encoding (option other=skip leaves it out): %w",
+				text, format.ErrVersion)
+		}
 		return f, fmt.Errorf("values of %s, want numbers: text and other bytes are not supported (option other=skip leaves them out): %w",
 			f.text, format.ErrVersion)
 	}
 	return f, nil
+}
+
+// encodedText names an encoding that columns of numbers may have, too.
+func encodedText(kind uint8, text string) (string, bool) {
+	if text == "dictionary" {
+		return "a dictionary", true
+	}
+	return "runs (run end encoded)", kind == typeRunEnd
 }
 
 // layout counts what a record batch has of a type and of the types within it.
@@ -235,12 +248,15 @@ func (r *schemaReader) indexed(t tab) bool {
 	return true
 }
 
-// extension is the name of the extension type of a field.
-func extension(t tab) string {
+// extension is the name of the extension type of a field, and its parameters.
+func extension(t tab) (name, parameters string) {
 	for _, kv := range t.tabs(6) {
-		if kv.str(0) == "ARROW:extension:name" {
-			return kv.str(1)
+		switch kv.str(0) {
+		case "ARROW:extension:name":
+			name = kv.str(1)
+		case "ARROW:extension:metadata":
+			parameters = kv.str(1)
 		}
 	}
-	return ""
+	return name, parameters
 }

@@ -27,6 +27,7 @@ const (
 	typeLargeBinary = 19
 	typeLargeUTF8   = 20
 	typeLargeList   = 21
+	typeRunEnd      = 22
 	typeBinaryView  = 23
 	typeUTF8View    = 24
 )

@@ -39,6 +39,10 @@ func predictions(c *tree.Ensemble, o *format.Options) error {
 	if c.Numbers == tree.Float32 {
 		o.Tell("values are compared as float32: LightGBM does so where they are rounded to it before it scores them (array.astype('float32'))")
 	}
+	if n := tiny(c); n > 0 && c.Numbers != tree.LightGBM {
+		o.Tell("%s not 0 and at most 1e-35 in size: LightGBM reads values of that size as 0, so such values go another way there",
+			number.Of(n, "threshold is", "thresholds are"))
+	}
 	if _, ok := objectiveLine(&c.Objective, c.Classes); ok {
 		return nil
 	}
@@ -48,6 +52,18 @@ func predictions(c *tree.Ensemble, o *format.Options) error {
 	}
 	c.Objective.Link, c.Objective.Sigmoid = tree.Identity, 0
 	return nil
+}
+
+// tiny is how many thresholds lie among the values that LightGBM reads as 0.
+func tiny(c *tree.Ensemble) (n int) {
+	for i := range c.Trees {
+		for node, v := range c.Trees[i].Threshold {
+			if c.Trees[i].Kind[node]&tree.Categorical == 0 && v != 0 && math.Abs(v) <= tree.ZeroMost {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // addedLimit is how many trees that say 0 order adds at most: few trees of many classes would become very many.

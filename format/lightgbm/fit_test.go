@@ -264,3 +264,47 @@ func TestAsked(t *testing.T) {
 		t.Errorf("%v, want the levels 0, 1, 2 and 32 of feature 1", got)
 	}
 }
+
+// TestTinyThresholds reports thresholds among the values that LightGBM reads as 0, unless the model is LightGBM's.
+func TestTinyThresholds(t *testing.T) {
+	e, _, err := parse([]byte(small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		threshold float64
+		numbers   tree.Numbers
+		want      bool
+	}{
+		{-math.SmallestNonzeroFloat32, tree.Float32, true}, {1e-36, tree.Float64, true}, {-tree.ZeroMost, tree.Float64, true},
+		{1e-36, tree.LightGBM, false}, {0, tree.Float32, false}, {1e-30, tree.Float32, false},
+	} {
+		one := *e
+		one.Trees = slices.Clone(e.Trees)
+		one.Trees[0].Threshold = slices.Clone(e.Trees[0].Threshold)
+		node := slices.IndexFunc(e.Trees[0].Kind, func(k tree.Kind) bool { return k&tree.Categorical == 0 })
+		one.Trees[0].Threshold[node], one.Numbers = c.threshold, c.numbers
+		var told []string
+		if _, err := fit(&one, &format.Options{Lossy: true, Note: func(what string) { told = append(told, what) }}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(strings.Join(told, "\n"), "1 threshold is not 0 and at most 1e-35 in size"); got != c.want {
+			t.Errorf("threshold %v of %v: %q", c.threshold, c.numbers, told)
+		}
+	}
+}
+
+// TestLinkOfSeveral: LightGBM applies links but three to the first score of a row only, so that several outputs have none in its file.
+func TestLinkOfSeveral(t *testing.T) {
+	e := &tree.Ensemble{Classes: 2, Group: 2, Start: []float64{0, 0}, Objective: tree.Objective{Name: "poisson", Link: tree.Exp},
+		Trees: []tree.Tree{constant(0, 1), constant(1, 2)}}
+	if _, err := fit(e, &format.Options{}); !errors.Is(err, format.ErrLossy) {
+		t.Errorf("%v, want ErrLossy", err)
+	}
+	several := strings.NewReplacer("objective=regression", "objective=poisson", "num_class=1", "num_class=2",
+		"num_tree_per_iteration=1", "num_tree_per_iteration=2").Replace(small)
+	if _, _, err := parse([]byte(several)); err == nil ||
+		!strings.Contains(err.Error(), "the link exp of 2 scores, want one") {
+		t.Errorf("a file that says so: %v", err)
+	}
+}

@@ -119,7 +119,7 @@ func TestOdd(t *testing.T) {
 		old, new, note string
 		is             func(e *tree.Ensemble) bool
 	}{
-		{"tree_sizes=255", "tree_sizes=256", "tree_sizes says other bytes of tree 0", nil},
+		{"tree_sizes=255", "tree_sizes=256", "tree_sizes has another size for tree 0 than its 255 bytes", nil},
 		{"tree_sizes=255\n", "", "", nil},
 		{"objective=regression", "objective=mine x:2", `the objective "mine" is not known`, func(e *tree.Ensemble) bool {
 			return e.Objective.Name == "mine" && e.Objective.Foreign == "mine x:2"
@@ -152,6 +152,17 @@ func TestOdd(t *testing.T) {
 		e, notes, err := parse([]byte(changed))
 		if all := strings.Join(notes, "\n"); err != nil || !strings.Contains(all, c.note) || c.note == "" && all != "" || c.is != nil && !c.is(e) {
 			t.Errorf("%q instead of %q: %q, %v; %+v", c.new, c.old, notes, err, e)
+		}
+	}
+	for sizes, want := range map[string]int{"255": 0, "256": 1, "0": 1} {
+		_, notes, err := parse([]byte(strings.Replace(small, "tree_sizes=255", "tree_sizes="+sizes, 1)))
+		if got := format.Problems(notes); err != nil || len(got) != want {
+			t.Errorf("tree_sizes=%s: problems %q, %v", sizes, got, err)
+		}
+		dos := strings.ReplaceAll(strings.Replace(small, "tree_sizes=255", "tree_sizes="+sizes, 1), "\n", "\r\n")
+		_, notes, err = parse([]byte(dos))
+		if got := format.Problems(notes); err != nil || len(got) != want { // sizes count LF alone
+			t.Errorf("tree_sizes=%s, CR LF: problems %q, %v", sizes, got, err)
 		}
 	}
 	bare := small[:strings.Index(small, "end of trees")]

@@ -90,6 +90,9 @@ func plainObjective(line string) tree.Objective {
 
 // objectiveLine is what the header says of it, "" for scores as they are; ok is false if its predictions cannot be said.
 func objectiveLine(o *tree.Objective, classes int) (line string, ok bool) {
+	if classes > 1 && o.Link != tree.Identity && o.Link != tree.Softmax && o.Link != tree.Each {
+		return "", false // LightGBM applies other links to the first score only
+	}
 	if o.Foreign != "" {
 		if was := plainObjective(o.Foreign); was.Name == o.Name && samePrediction(&was, o) {
 			return o.Foreign, true

@@ -145,7 +145,8 @@ func sameObjective(o *tree.Objective, plain tree.Objective) bool {
 	if len(plain.Set) != len(o.Set) {
 		return false
 	}
-	return plain.Name == o.Name && plain.Link == o.Link && plain.Sigmoid == o.Sigmoid && plain.Foreign == o.Foreign
+	return plain.Name == o.Name && plain.Link == o.Link && plain.Sigmoid == o.Sigmoid && plain.Foreign == o.Foreign &&
+		len(o.Alphas) == 0
 }
 
 // parameters are the settings that stand among the parameters.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"thole.example/format"
 	"thole.example/internal/number"
 	"thole.example/tree"
 )
@@ -30,12 +31,15 @@ type parser struct {
 	lines
 	e      *tree.Ensemble
 	head   entries
-	stop   []byte  // the line behind the header; nil: there is none
-	sizes  []int64 // of the trees, as they are
+	stop   []byte // the line behind the header; nil: there is none
+	sizes  []treeSize
 	notes  []string
 	params map[string]float64 // settings among the parameters
 	ended  bool               // something says that there are no more trees
 }
+
+// treeSize is the bytes of a tree as they are, and with LF for each CR LF, as LightGBM counted them.
+type treeSize struct{ asIs, lf int64 }
 
 func (p *parser) note(text string, args ...any) {
 	p.notes = append(p.notes, fmt.Sprintf(text, args...))
@@ -94,6 +98,9 @@ func (p *parser) header() error {
 	if err := p.e.Objective.Check(p.e.Classes); err != nil {
 		return line.fail("is %q: %w", cut(line.text), err)
 	}
+	if _, ok := objectiveLine(&p.e.Objective, p.e.Classes); !ok {
+		return line.fail("is %q: the link %s of %d scores, want one", cut(line.text), p.e.Objective.Link, p.e.Classes)
+	}
 	return nil
 }
 
@@ -136,7 +143,8 @@ func (p *parser) trees() error {
 		if !ok {
 			line, end = nil, len(p.src)
 		}
-		p.sizes = append(p.sizes, int64(end-begin))
+		size := int64(end - begin)
+		p.sizes = append(p.sizes, treeSize{size, size - int64(bytes.Count(p.src[begin:end], []byte("\r\n")))})
 	}
 	p.ended = len(line) > 0
 	if p.ended && string(line) != endOfTrees && !bytes.HasPrefix(line, []byte("feature")) {
@@ -215,7 +223,7 @@ func (p *parser) complete() error {
 		if read != len(word) || !ok {
 			return v.fail("has %q as value %d, want a number", cut(word), sizes)
 		}
-		if sizes < n && size != p.sizes[sizes] && wrong < 0 {
+		if sizes < n && size != p.sizes[sizes].lf && size != p.sizes[sizes].asIs && wrong < 0 {
 			wrong = sizes
 		}
 		sizes++
@@ -228,8 +236,9 @@ func (p *parser) complete() error {
 		return v.fail("says %d trees, and there are %d: %w", sizes, n, tree.ErrTrees)
 	case !p.ended:
 		return fmt.Errorf("no line %q behind the trees, want one: the file is cut: %w", endOfTrees, tree.ErrTrees)
-	case wrong >= 0 && !bytes.HasPrefix(p.src, []byte(firstLine+"\r")):
-		p.note("tree_sizes says other bytes of tree %d than it has: LightGBM refuses the file", wrong)
+	case wrong >= 0:
+		p.notes = append(p.notes, format.Problem(fmt.Sprintf("line %d: tree_sizes has another size for tree %d than its %d bytes: "+
+			"LightGBM refuses the file; thole convert writes it again", v.line, wrong, p.sizes[wrong].asIs)))
 	}
 	return p.check()
 }

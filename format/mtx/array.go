@@ -155,6 +155,12 @@ func (f *filler[T]) both(val []T) {
 			im = val[i+1]
 		}
 		r, c := f.row+int64(i/parts), f.col
+		if !f.h.mayStand(r, c, im != 0) {
+			err := fmt.Errorf("imaginary part %v in cell (%d,%d) on the diagonal of a hermitian matrix, want 0", im, r+1, c+1)
+			f.yield(matrix.Block{}, &wire.At{Off: f.h.values, Err: err})
+			f.done = true
+			return
+		}
 		f.put(r, c, v, im)
 		if r == c || !f.band.Rows.Has(c) || !f.band.Cols.Has(r) {
 			continue

@@ -143,6 +143,10 @@ func (p *parser[T]) entries(l format.Lines) (out piece[T]) {
 			err = fmt.Errorf("value %v in cell (%d,%d), whose opposite is no %s", v, row+1, col+1, p.h.field.word)
 			s.i--
 		}
+		if err == nil && !p.h.mayStand(row, col, im != 0) {
+			err = fmt.Errorf("imaginary part %v in cell (%d,%d) on the diagonal of a hermitian matrix, want 0", im, row+1, col+1)
+			s.i--
+		}
 		if err != nil {
 			out.err, out.at = err, l.Off+int64(s.i)
 			return out
@@ -160,6 +164,11 @@ func (p *parser[T]) entries(l format.Lines) (out piece[T]) {
 		}
 	}
 	return out
+}
+
+// mayStand reports whether a cell may have an imaginary part: on the diagonal of a hermitian matrix none can.
+func (h *head) mayStand(row, col int64, imaginary bool) bool {
+	return !imaginary || row != col || h.symmetry != hermitian
 }
 
 // opposite is the value on the other side of the diagonal.

@@ -120,7 +120,9 @@ func (t *table[T]) load(ctx context.Context, o blob.Object, s *survey, b band) (
 func (t *table[T]) twice(ctx context.Context, o blob.Object, at [2]int64, sum bool) error {
 	why := ", in a file with entries on both sides of the diagonal"
 	if !sum {
-		why = fmt.Sprintf(", their sum is no %s", t.h.field.word)
+		if why = fmt.Sprintf(", their sum is no %s", t.h.field.word); t.h.field.word == "pattern" {
+			why = ", and as a count of i8 a cell of a pattern may come at most 127 times; remove repeated lines"
+		}
 	}
 	row, col := at[0]+1, at[1]/t.h.field.parts+1
 	p := &parser[T]{h: t.h, parse: parserOf[T](), find: &at}

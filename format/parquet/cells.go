@@ -18,9 +18,6 @@ type cellColumn struct {
 	format.TableColumn
 	column // its chunk, and how values lie in it
 
-	fixed   int                            // bytes of a value of fixed length
-	number  func(b []byte) (uint64, error) // the bits of the number that the bytes of a value stand for; nil: they stand for themselves
-	decimal int                            // digits behind the point of whole numbers
 	// Levels of definition: a slot below empty has no list, at empty an empty one, at full a value; between, a null.
 	empty, full uint32
 }
@@ -100,7 +97,7 @@ func valuesOf(e *pf.SchemaElement) (c cellColumn) {
 			c = textOf(e)
 		case pf.Int96:
 			c.Kind, c.Unit, c.Type = format.Time, time.Microsecond, "INT96"
-			c.fixed, c.number, c.raw = 12, moment, matrix.I64
+			c.fixed, c.number, c.raw = momentLen, moment, matrix.I64
 		default:
 			c = numbersOf(e)
 		}

@@ -21,8 +21,13 @@ type column struct {
 	repeated bool            // rows are lists
 	when     format.TimeType // what the numbers stand for; the zero one if they are plain
 	wide     bool            // whole numbers with nulls, which are read as f64 with NaN
+	fixed    int             // bytes of a value of fixed length
+	decimal  int             // digits behind the point of whole numbers
+	said     string          // what is to be said of how it is read
 	leaf     int             // its chunk in a row group
 	index    int             // among the columns below the root, with those that are left out
+	// number gives the bits of the number that the bytes of a value stand for; nil: they stand for themselves.
+	number func(b []byte) (uint64, error)
 }
 
 func newColumn(e *pf.SchemaElement) (c column, err error) {
@@ -34,6 +39,9 @@ func newColumn(e *pf.SchemaElement) (c column, err error) {
 		return c, fmt.Errorf("repeated, want flat columns (%s): %w", skipHint, format.ErrVersion)
 	case e.RepetitionType.V == pf.Optional:
 		c.optional = true
+	}
+	if is, err := c.special(e); is {
+		return c, err
 	}
 	switch c.physical {
 	case pf.Boolean:

@@ -23,6 +23,7 @@ func wholeBytes(b []byte) (uint64, error) {
 }
 
 const (
+	momentLen = 12
 	epochDay  = 2440588 // the Julian day of the first of January 1970
 	dayMicros = 24 * 60 * 60 * 1000 * 1000
 	// maxDays is how far from it days may be, that microseconds have 64 bits.

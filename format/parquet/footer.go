@@ -104,6 +104,9 @@ func readFooter(o blob.Object, skip bool) (*footer, error) {
 	if err != nil {
 		return f, &wire.At{Off: f.start, Err: fmt.Errorf("footer: %w", err)}
 	}
+	if f.EncryptionAlgorithm.Value != nil { // a signature is behind the footer
+		return f, &wire.At{Off: f.start, Err: fmt.Errorf("footer: columns are encrypted: %w", format.ErrVersion)}
+	}
 	if used < len(text) {
 		return f, corrupt(f.start+int64(used), "%d bytes behind the footer", len(text)-used)
 	}
@@ -115,9 +118,6 @@ func readFooter(o blob.Object, skip bool) (*footer, error) {
 
 // check makes columns and groups of what was decoded.
 func (f *footer) check(skip bool) (err error) {
-	if f.EncryptionAlgorithm.Value != nil {
-		return fmt.Errorf("an encrypted file: %w", format.ErrVersion)
-	}
 	if f.schemaTable, err = newSchema(f.Schema, skip); err != nil {
 		return err
 	}

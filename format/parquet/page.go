@@ -135,7 +135,12 @@ func (c *cursor) dictionary(h *pf.PageHeader, raw []byte) error {
 	if d.Encoding != pf.Plain && d.Encoding != pf.PlainDictionary {
 		return fmt.Errorf("dictionary in %v, want plain: %w", d.Encoding, format.ErrVersion)
 	}
-	if raw, err = c.plain(raw, int(d.NumValues)); err != nil {
+	if c.col.number != nil {
+		raw, err = c.numbers(raw, pf.Plain, int(d.NumValues))
+	} else {
+		raw, err = c.plain(raw, int(d.NumValues))
+	}
+	if err != nil {
 		return err
 	}
 	c.dict = grown(c.dict, len(raw))

@@ -17,16 +17,19 @@
 //	FLOAT, DOUBLE                                     f32, f64
 //	FIXED_LEN_BYTE_ARRAY(2) FLOAT16                   f16
 //	INT32, INT64            DATE, TIME, TIMESTAMP     i32, i64, whose columns are known as times
+//	INT96                   none                      i64, microseconds since 1970
+//	any but FLOAT, DOUBLE   DECIMAL                   f64, or whole numbers if no digit is behind the point
+//	INT32, INT64            NULL                      f64, of which each is a null
 //
 // What an Arrow table was that a file was made of, stands under the key "ARROW:schema", a message of Arrow IPC in base64: of it
 // we take durations, which are plain INT64, and time zones other than UTC.
 //
 // We read columns right below the root, required or optional (nulls by the option nulls); data pages of versions 1 and 2;
 // the encodings PLAIN, RLE (of truth values and levels), dictionaries, differences, BYTE_STREAM_SPLIT; no compression, snappy,
-// gzip, zstd, LZ4_RAW, brotli; page checksums. Text, decimals, nested and repeated columns are refused as not supported, or
+// gzip, zstd, LZ4_RAW, brotli; page checksums. Text, nested and repeated columns are refused as not supported, or
 // left out by the option other; other encodings and compressions, and encrypted files are refused.
 //
-// A table of cells (OpenTable) has text, decimals, INT96 and lists of two or three levels too; texts also in the encodings
+// A table of cells (OpenTable) has text and lists of two or three levels too; texts also in the encodings
 // DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY. Structs, maps and lists of lists are not read.
 //
 // Limits: footers of 256 MiB, 65535 columns read and 16384 written, pages of 2^24 values and 256 MiB.

@@ -34,6 +34,11 @@ func (r *reader) Notes() []string {
 		notes[0] += fmt.Sprintf(", made by %q", r.footer.CreatedBy)
 	}
 	notes = append(notes, format.ColOriginNotes(&r.m)...)
+	for i := range r.footer.columns {
+		if c := &r.footer.columns[i]; c.said != "" {
+			notes = append(notes, fmt.Sprintf("column %q: %s", c.name, c.said))
+		}
+	}
 	if len(r.footer.others) > 0 {
 		notes = append(notes, format.Warning("columns left out: "+strings.Join(r.footer.others, ", ")))
 	}

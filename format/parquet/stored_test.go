@@ -48,13 +48,15 @@ func TestOther(t *testing.T) {
 	m, got, err := load(data, map[string]string{"other": "skip"}, nil)
 	var want []string
 	for i := range 9 {
-		want = append(want, fmt.Sprint(float64(i)/2), fmt.Sprint(i))
+		want = append(want, fmt.Sprint(float64(i)/2), fmt.Sprint(i), fmt.Sprint(i))
 	}
-	if err != nil || strings.Join(m.Labels, " ") != "x k" || !slices.Equal(got, want) || !slices.Equal(m.ColTypes, []matrix.DType{matrix.F64, matrix.I16}) {
+	if err != nil || strings.Join(m.Labels, " ") != "x d k" || !slices.Equal(got, want) ||
+		!slices.Equal(m.ColTypes, []matrix.DType{matrix.F64, matrix.F64, matrix.I16}) {
 		t.Errorf("%v %v %v, %v", m.Labels, m.ColTypes, got, err)
 	}
-	left := "warning: columns left out: name (BYTE_ARRAY, STRING), s (nested), l (nested), d (FIXED_LEN_BYTE_ARRAY, DECIMAL(20,0)), e (nested)"
-	if n := notes(t, data, map[string]string{"other": "skip"}); len(n) != 2 || n[1] != left {
+	left := "warning: columns left out: name (BYTE_ARRAY, STRING), s (nested), l (nested), e (nested)"
+	decimal := `column "d": decimal(20, 0) as f64, rounded to 15 to 17 digits`
+	if n := notes(t, data, map[string]string{"other": "skip"}); len(n) != 3 || n[1] != decimal || n[2] != left {
 		t.Errorf("%q", n)
 	}
 }

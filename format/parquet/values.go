@@ -22,16 +22,22 @@ func (c *cursor) values(raw []byte, e pf.Encoding, n int) (err error) {
 		}
 	}
 	switch e {
-	case pf.Plain:
+	case pf.Plain, pf.DeltaByteArray, pf.DeltaLengthByteArray:
+		if c.col.number == nil && e != pf.Plain {
+			return fmt.Errorf("values of %v in %v: %w", c.col.raw, e, format.ErrVersion)
+		}
+		if c.col.number != nil {
+			raw, err = c.numbers(raw, e, held)
+			break
+		}
 		raw, err = c.plain(raw, held)
 	case pf.PlainDictionary, pf.RLEDictionary:
 		raw, err = c.indexed(raw, held)
-	case pf.ByteStreamSplit:
-		raw, err = c.split(raw, held)
-	case pf.RLE:
-		raw, err = c.runs(raw, held)
-	case pf.DeltaBinaryPacked:
-		raw, err = c.packed(raw, held)
+	case pf.ByteStreamSplit, pf.RLE, pf.DeltaBinaryPacked:
+		if c.col.number != nil {
+			return fmt.Errorf("values of %d bytes in %v: %w", c.col.fixed, e, format.ErrVersion)
+		}
+		raw, err = c.other(raw, e, held)
 	default:
 		err = fmt.Errorf("values in %v, want plain, dictionary, RLE, differences or byte stream split: %w", e, format.ErrVersion)
 	}
@@ -45,8 +51,22 @@ func (c *cursor) values(raw []byte, e pf.Encoding, n int) (err error) {
 	return err
 }
 
+// other reads values of the encodings that only numbers have.
+func (c *cursor) other(raw []byte, e pf.Encoding, n int) ([]byte, error) {
+	switch e {
+	case pf.ByteStreamSplit:
+		return c.split(raw, n)
+	case pf.RLE:
+		return c.runs(raw, n)
+	}
+	return c.packed(raw, n)
+}
+
 // cast gives the values the type that is asked for.
 func (c *cursor) cast(raw []byte, n int) ([]byte, error) {
+	if c.col.decimal > 0 && c.col.number == nil {
+		return c.scale(raw, n), nil
+	}
 	d := matrix.KindOf(c.col.raw).Dense(n)
 	from, _ := wire.ViewAny(d.Values())
 	copy(from, raw)
@@ -164,7 +184,7 @@ func (c *cursor) runs(raw []byte, n int) ([]byte, error) {
 
 // packed reads whole numbers as differences.
 func (c *cursor) packed(raw []byte, n int) ([]byte, error) {
-	if c.col.raw != matrix.I32 && c.col.raw != matrix.I64 {
+	if c.col.raw.Float() || c.col.raw == matrix.Bool {
 		return nil, fmt.Errorf("values of %v in DELTA_BINARY_PACKED: %w", c.col.raw, format.ErrVersion)
 	}
 	size := c.col.raw.Size()

@@ -62,6 +62,9 @@ func (r *reader) Blocks(ctx context.Context, name string, want matrix.Rect) iter
 // Notes implements format.Reader.
 func (r *reader) Notes() []string { return r.notes }
 
+// Verify implements format.Verifier.
+func (r *reader) Verify(context.Context) ([]string, error) { return format.Problems(r.notes), nil }
+
 // Files implements format.Reader.
 func (r *reader) Files() map[string][]byte { return r.files }
 
