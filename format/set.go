@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -105,8 +106,15 @@ func (s Set) partOf(ctx context.Context, b blob.Bucket, name string, infos []blo
 		if c.Info().Ext != "" {
 			continue
 		}
-		if dialect, err := Sniff(ctx, c, b, dir); err == nil && dialect != "" {
-			return fmt.Sprintf("a file of the %s model %s, want the whole of it", c.Info().Name, dir)
+		if dialect, err := Sniff(ctx, c, b, dir); err != nil || dialect == "" {
+			continue
+		}
+		if r, err := c.Open(ctx, b, dir, Options{}); err == nil {
+			own := slices.ContainsFunc(r.Matrices(), func(m matrix.Meta) bool { return !strings.Contains(m.Name, "/") })
+			r.Close()
+			if own { // not only matrices of models in folders below
+				return fmt.Sprintf("a file of the %s model %s, want the whole of it", c.Info().Name, dir)
+			}
 		}
 	}
 	return ""
@@ -191,14 +199,32 @@ func found(ctx context.Context, b blob.Bucket, name string, infos []blob.Info) s
 		}
 		return text
 	}
-	head := make([]byte, min(16, infos[0].Size))
+	head := make([]byte, min(foreignHead, infos[0].Size))
 	if o, err := b.Open(ctx, name); err == nil {
 		defer o.Close()
 		if _, err := o.ReadAt(head, 0); err == nil {
-			return fmt.Sprintf("%d bytes that begin with % x", infos[0].Size, head)
+			if what := foreign(head); what != "" {
+				return what
+			}
+			return fmt.Sprintf("%d bytes that begin with % x", infos[0].Size, head[:min(16, len(head))])
 		}
 	}
 	return fmt.Sprintf("%d bytes", infos[0].Size)
+}
+
+// foreignHead is how many bytes of a file foreign looks at.
+const foreignHead = 64 << 10
+
+// foreign names a model of another program that no codec reads; "" of all else.
+func foreign(head []byte) string {
+	catboost := bytes.HasPrefix(head, []byte("CBM1"))
+	if text := bytes.TrimLeft(head, " \t\r\n"); bytes.HasPrefix(text, []byte("{")) {
+		catboost = bytes.Contains(text, []byte(`"oblivious_trees"`)) || bytes.Contains(text, []byte(`"float_features"`))
+	}
+	if catboost {
+		return "a model of CatBoost, which is not read: LightGBM's and XGBoost's models of trees are"
+	}
+	return ""
 }
 
 // Open detects the format of a path, or takes the named one, and opens it.
