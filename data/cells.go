@@ -149,7 +149,11 @@ func (c *chunk) cells(ctx context.Context, s *settings, p *tableParser) {
 			c.err, c.lines = err, p.line[0]
 			return
 		}
-		if c.block(s, p.enc, p.line[:n]); c.err != nil {
+		p.keeping = p.keeping[:0]
+		for _, column := range p.kept {
+			p.keeping = append(p.keeping, cells[p.place[column]])
+		}
+		if c.block(s, p.enc, p.line[:n], p.keeping); c.err != nil {
 			return
 		}
 	}

@@ -45,6 +45,8 @@ type Batch struct {
 	// Start has for each example what its scores are before a model says anything: one, or as many as there are classes, one after the
 	// other. nil: nothing is known.
 	Start []float64
+	// Kept has the cells of the columns of tables that Options.Keep names; nil: none are.
+	Kept *Kept
 	// Row has the number of each example among the rows of its inputs, those that were left out (Options.SkipBad) counted. nil: none
 	// may be left out, and numbers are those of X.
 	Row []int64
@@ -109,6 +111,7 @@ type rows struct {
 	weight []float32 // as long as label, or empty: every row counts 1
 	group  []int64   // as long as label, or empty: there are none
 	start  []float64 // as many for each row as for any other, or empty: there are none
+	kept   keptCells // as many for each row as for any other, or empty: there are none
 }
 
 func newRows(rowCap, valueCap int, fields bool) rows {
@@ -129,6 +132,7 @@ func (r *rows) reset() {
 	r.label, r.ptr, r.idx, r.val, r.field = r.label[:0], append(r.ptr[:0], 0), r.idx[:0], r.val[:0], r.field[:0]
 	r.exact = r.exact[:0]
 	r.weight, r.group, r.start = r.weight[:0], r.group[:0], r.start[:0]
+	r.kept.reset()
 }
 
 // add appends the rows [lo, hi) of src.
@@ -139,6 +143,10 @@ func (r *rows) add(src *rows, lo, hi int) {
 		r.ptr = append(r.ptr, end+shift)
 	}
 	r.extend(some(src.weight, lo, hi), some(src.group, lo, hi), startsOf(src.start, len(src.label), lo, hi), hi-lo)
+	if all := len(src.label); len(src.kept.ends) > 0 {
+		n := len(src.kept.ends) / all
+		r.kept.add(&src.kept, lo*n, hi*n)
+	}
 	r.label = append(r.label, src.label[lo:hi]...)
 	r.idx = append(r.idx, src.idx[from:to]...)
 	if from < min(to, len(src.exact)) {

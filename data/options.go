@@ -89,6 +89,9 @@ type Options struct {
 	// Note, if not nil, is told once for each input of what was read but ignored, with the first line of it; by the same
 	// goroutine.
 	Note func(path string, line int64, text string)
+	// Keep names columns of tables whose cells Read gives as they are (Batch.Kept). KeepGroup adds that of the groups, if there is one.
+	Keep      []string
+	KeepGroup bool
 	// Ranked says that groups of examples are what the model is about: that they are there is not noted.
 	Ranked bool
 	// Left, if not nil, is told by Read after the last batch what Columns does not have, and LeftOut which lines were left out; by the
@@ -108,7 +111,8 @@ type settings struct {
 	fieldLimit int   // fields that libffm names are below it
 	sep        byte
 	class      [256]uint8
-	sheet      *sheet // of a table; nil: lines are read by the source
+	sheet      *sheet   // of a table; nil: lines are read by the source
+	kept       []string // columns whose cells are kept
 	folders    []folderColumn
 	samples    map[string][]string // values of columns of folders, of all inputs
 	scaler     *scaler

@@ -119,6 +119,9 @@ func (b *batcher) flush() error {
 	b.first += n
 	batch := out.batch(b.first-n, dim, fields)
 	batch.Zero = b.s.Labels == AutoTrans && !b.minus && b.s.Classes.IsStandard()
+	if b.s.kept != nil {
+		batch.Kept = &Kept{b.s.kept, out.kept}
+	}
 	if b.s.SkipBad > 0 {
 		batch.Row = slices.Clone(b.row[:n])
 		b.row = append(b.row[:0], b.row[n:]...)
@@ -154,6 +157,7 @@ func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*se
 		total = 0
 	}
 	fielded, table := false, false
+	var kept []string // columns whose cells are kept, which all tables have
 	var err error
 	if r.folders, err = foldersOf(ins); err != nil {
 		return err
@@ -171,6 +175,9 @@ func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*se
 		} else if s.fielded() != fielded {
 			return &Error{in.Name, 0, errMixed}
 		}
+		if i > 0 {
+			s.Keep, s.KeepGroup = kept, false
+		}
 		end := before
 		if tell := opt.Progress; tell != nil {
 			s.Progress = func(done, _ int64) {
@@ -181,7 +188,7 @@ func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*se
 		if err := r.one(ctx, in, s, func(c *chunk) error { return use(s, c) }); err != nil {
 			return err
 		}
-		before = end
+		before, kept = end, s.kept
 		r.ends = append(r.ends, r.rows)
 	}
 	if r.plan == nil {
@@ -222,6 +229,9 @@ func (r *reader) one(ctx context.Context, in Input, s *settings, use func(*chunk
 	} else if !s.table {
 		if err := s.checkLines(); err != nil {
 			return &Error{in.Name, 0, err}
+		}
+		if len(s.Keep) > 0 {
+			return &Error{in.Name, 0, fmt.Errorf("lines of %s have no column %q to keep, want a table: %w", s.Name, s.Keep[0], ErrOption)}
 		}
 		r.folders.tell(s, in.Name, s.folders)
 	} else {

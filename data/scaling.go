@@ -1,9 +1,9 @@
 package data
 
 import (
-	"cmp"
 	"fmt"
 	"math"
+	"math/bits"
 	"runtime"
 	"slices"
 
@@ -13,9 +13,6 @@ import (
 
 // ScalingLimit is how many columns a Scaling has at most.
 const ScalingLimit = 4096
-
-// candidateLimit is how many columns with values other than 1 are looked at to find those to scale.
-const candidateLimit = 1 << 20
 
 // Scaling says how values of lines (libsvm, libffm, dense) become what networks learn from, as numeric columns of tables do
 // (feature.Transform). Values of other columns stay as they are. Columns ascend.
@@ -52,179 +49,57 @@ func (s Scaling) Check() error {
 	return nil
 }
 
-// Unscaled says which columns with values other than 1 a fit left as they are.
-type Unscaled struct {
-	Columns int  // how many
-	All     bool // all were left: there are more than are looked at
+// columnIndex finds the numbers of columns, by open addressing: at most a quarter of its places are taken.
+type columnIndex struct {
+	shift uint
+	slots []columnSlot
 }
 
-// FitScaling finds how the values of the examples are to be scaled; nil: all are 1, or are to be left as they are. zeros says that rows
-// without a column have the value 0 there, as in libsvm and dense; else the value is missing. Columns that at least half of the rows have,
-// and those that are the only one of their field, get the mean 0 and the deviation 1; of others, which are mostly categories with a weight,
-// the square has the mean 1.
-func (s *Set) FitScaling(zeros bool) (Scaling, Unscaled) {
-	columns, all := s.candidates()
-	if columns == nil || !all {
-		return nil, Unscaled{len(columns), !all}
-	}
-	s.countOnes(columns)
-	list := make([]*candidate, 0, len(columns))
-	for _, c := range columns {
-		list = append(list, c)
-	}
-	slices.SortFunc(list, func(a, b *candidate) int {
-		return cmp.Or(cmp.Compare(b.rows(), a.rows()), cmp.Compare(a.column, b.column))
-	})
-	left := Unscaled{Columns: max(0, len(list)-ScalingLimit)}
-	list = list[:len(list)-left.Columns]
-	var scaling Scaling
-	for _, c := range list {
-		if one, ok := c.scaling(s.Len(), zeros); ok {
-			scaling = append(scaling, one)
-		} else {
-			left.Columns++
-		}
-	}
-	slices.SortFunc(scaling, func(a, b ScaledColumn) int { return cmp.Compare(a.Column, b.Column) })
-	return scaling, left
+type columnSlot struct {
+	column int64 // below 0: the slot is free
+	number int
 }
 
-// candidate is what is known of a column that has values other than 1.
-type candidate struct {
-	column int64
-	field  int32
-	alone  bool // no other column is of its field
-	others int  // values other than 1
-	ones   int
-	plain  feature.Moments
-	logs   feature.Moments
+func newColumnIndex(n int) *columnIndex {
+	size := uint(bits.Len(uint(4 * max(1, n))))
+	x := &columnIndex{64 - size, make([]columnSlot, 1<<size)}
+	for i := range x.slots {
+		x.slots[i].column = -1
+	}
+	return x
 }
 
-func (c *candidate) rows() int { return c.others + c.ones }
-
-// scaling is that of the column among n rows; ok is false if its numbers are too large for one.
-func (c *candidate) scaling(n int, zeros bool) (one ScaledColumn, ok bool) {
-	absent := max(0, n-c.rows())
-	centred := absent <= n/2 || c.alone && !zeros
-	if low, high := c.plain.Bounds(); absent > 0 && !zeros && low == high && c.ones == 0 {
-		centred = false // what tells rows apart is whether they have the column
-	}
-	one = ScaledColumn{Column: c.column}
-	if centred && zeros {
-		one.Zero, one.Field = true, c.field
-	}
-	of := &c.plain
-	for _, m := range []*feature.Moments{&c.plain, &c.logs} {
-		m.Add(1, c.ones)
-		if one.Zero {
-			m.Add(0, absent)
-		}
-	}
-	if one.Log = c.plain.Skewed(); one.Log {
-		of = &c.logs
-	}
-	one.Mean, one.Deviation = of.Of()
-	if !centred {
-		one.Mean, one.Deviation = 0, math.Hypot(one.Mean, one.Deviation)
-	}
-	return one, Scaling{one}.Check() == nil
-}
-
-// candidates are the columns that have values other than 1, nil if there are none; all is false if there are too many.
-func (s *Set) candidates() (columns map[int64]*candidate, all bool) {
-	if !s.differs() {
-		return nil, true
-	}
-	columns = map[int64]*candidate{}
-	for _, row := range s.all() {
-		for k, v := range row.val {
-			if v == 1 {
-				continue
-			}
-			c := columns[row.idx[k]]
-			if c == nil {
-				if len(columns) == candidateLimit {
-					return columns, false
-				}
-				c = &candidate{column: row.idx[k], logs: feature.Logs()}
-				if len(row.field) > 0 {
-					c.field = row.field[k]
-				}
-				columns[c.column] = c
-			}
-			c.others++
-			c.plain.Add(float64(v), 1)
-			c.logs.Add(float64(v), 1)
-		}
-	}
-	return columns, true
-}
-
-// differs reports whether a value is other than 1, by the words of the rows alone.
-func (s *Set) differs() bool {
-	defer runtime.KeepAlive(s)
-	var from uint64
-	for _, end := range s.ends[:len(s.Label)] {
-		words, step := s.words[from:end], uint32(1)
-		n := words[0] &^ rowExact
-		if s.wide {
-			step = 2 // the upper half of a column is the second word
-		}
-		for at := step; at <= step*n; at += step {
-			if words[at]&kernel.WordValue != 0 {
-				return true
-			}
-		}
-		from = end
-	}
-	s.release(0, s.Len())
-	return false
-}
-
-// countOnes counts the values 1 of candidates, and finds those that are alone in their field.
-func (s *Set) countOnes(columns map[int64]*candidate) {
-	var some sieve
-	for col := range columns {
-		some.add(col)
-	}
-	only := make([]int64, s.Fields) // the column of a field, and 1; 0: none; below 0: it has several
-	defer func() {
-		for col, c := range columns {
-			c.alone = len(only) > 0 && only[c.field] == col+1
-		}
-	}()
-	for _, row := range s.all() {
-		for k, f := range row.field {
-			switch col := row.idx[k] + 1; only[f] {
-			case col:
-			case 0:
-				only[f] = col
-			default:
-				only[f] = -1
-			}
-		}
-		for k, col := range row.idx {
-			if row.val[k] == 1 && some.has(col) {
-				if c := columns[col]; c != nil {
-					c.ones++
-				}
-			}
+// slot is that of the column, or the free one where it belongs.
+func (x *columnIndex) slot(col int64) *columnSlot {
+	for at := uint64(col) * 0x9e3779b97f4a7c15 >> x.shift; ; at = (at + 1) & uint64(len(x.slots)-1) {
+		if s := &x.slots[at]; s.column == col || s.column < 0 {
+			return s
 		}
 	}
 }
 
-// sieve tells most columns that are not among some, by their lowest bits.
-type sieve [1 << 8]uint64
+func (x *columnIndex) add(col int64, number int) { *x.slot(col) = columnSlot{col, number} }
 
-func (s *sieve) add(col int64)      { s[col>>6&(1<<8-1)] |= 1 << (col & 63) }
-func (s *sieve) has(col int64) bool { return s[col>>6&(1<<8-1)]>>(col&63)&1 != 0 }
+// find is the number of the column; -1: it has none.
+func (x *columnIndex) find(col int64) int {
+	if s := x.slot(col); s.column == col {
+		return s.number
+	}
+	return -1
+}
 
 // scaler is a Scaling ready to scale rows. Any number of goroutines may use it.
 type scaler struct {
-	Scaling
-	some  sieve
-	zeros []ScaledColumn // those with Zero
-	zero  []float32      // what their zeros become
+	columns []preparedColumn
+	index   *columnIndex
+	zeros   []ScaledColumn // those with Zero
+	zero    []float32      // what their zeros become
+}
+
+// preparedColumn is what scales values of a column.
+type preparedColumn struct {
+	log       bool
+	mean, inv float64
 }
 
 // scaler prepares the scaling; nil: there is nothing to scale.
@@ -232,43 +107,33 @@ func (s Scaling) scaler() *scaler {
 	if len(s) == 0 {
 		return nil
 	}
-	p := &scaler{Scaling: s}
-	for i := range s {
-		p.some.add(s[i].Column)
-		if s[i].Zero {
-			p.zeros, p.zero = append(p.zeros, s[i]), append(p.zero, s[i].of(0))
+	p := &scaler{columns: make([]preparedColumn, len(s)), index: newColumnIndex(len(s))}
+	for i, c := range s {
+		one := &p.columns[i]
+		if *one = (preparedColumn{c.Log, c.Mean, 1}); c.Deviation > 0 {
+			one.inv = 1 / c.Deviation
+		}
+		if p.index.add(c.Column, i); c.Zero {
+			p.zeros, p.zero = append(p.zeros, c), append(p.zero, one.of(0))
 		}
 	}
 	return p
 }
 
 // of is a value of the column as networks learn from it.
-func (c *ScaledColumn) of(v float64) float32 {
-	x := feature.Scaled(v, c.Log, c.Mean, c.Deviation)
-	return float32(max(-math.MaxFloat32, min(math.MaxFloat32, x)))
-}
-
-// find is the column; nil: its values stay as they are.
-func (p *scaler) find(col int64) *ScaledColumn {
-	if !p.some.has(col) {
-		return nil
-	}
-	at, found := slices.BinarySearchFunc(p.Scaling, col, func(c ScaledColumn, col int64) int { return cmp.Compare(c.Column, col) })
-	if !found {
-		return nil
-	}
-	return &p.Scaling[at]
+func (c *preparedColumn) of(v float64) float32 {
+	return float32(max(-math.MaxFloat32, min(math.MaxFloat32, feature.Scaled(v, c.log, c.mean, c.inv))))
 }
 
 // scale scales the values of the row that begins at idx[from], as they were read where that is known. fielded says that values have fields.
 func (p *scaler) scale(r *rows, from int, fielded bool) {
 	for k := from; k < len(r.idx); k++ {
-		if c := p.find(r.idx[k]); c != nil {
+		if at := p.index.find(r.idx[k]); at >= 0 {
 			v := float64(r.val[k])
 			if k < len(r.exact) {
 				v = r.exact[k]
 			}
-			r.val[k] = c.of(v)
+			r.val[k] = p.columns[at].of(v)
 		}
 	}
 	r.exact = r.exact[:min(len(r.exact), from)]
@@ -338,7 +203,7 @@ func (s *Set) Scale(by Scaling) error {
 	if err := s.room(s.used+more, 0); err != nil {
 		return err
 	}
-	return s.rewrite(more, func(r *rows) { p.scale(r, 0, s.fielded) })
+	return s.rewrite(more, p)
 }
 
 // zeroWords is how many words a zero that is inserted takes at most: the column, in wide sets two, the field and the value.
@@ -346,10 +211,14 @@ const zeroWords = 4
 
 // more is how many values are 1 and are scaled, each of which takes a word more then, and how many zeros are inserted.
 func (p *scaler) more(s *Set) (ones, zeros int) {
-	for _, row := range s.all() {
-		zeros += p.missing(row.idx)
-		for k, col := range row.idx {
-			if row.val[k] == 1 && p.find(col) != nil {
+	if len(p.zeros) > 0 {
+		for _, row := range s.all() {
+			zeros += p.missing(row.idx)
+		}
+	}
+	for words := range s.columnWords() {
+		for at := s.step() - 1; at < len(words); at += s.step() {
+			if words[at]&kernel.WordValue == 0 && p.index.find(s.columnOf(words, at)) >= 0 {
 				ones++
 			}
 		}
@@ -357,26 +226,33 @@ func (p *scaler) more(s *Set) (ones, zeros int) {
 	return ones, zeros
 }
 
-// rewrite changes each row, which may become longer by so many words in all, for which there is room: rows move to the end of the memory
+// rewrite scales each row, which may become longer by so many words in all, for which there is room: rows move to the end of the memory
 // and are written from its beginning on.
-func (s *Set) rewrite(more uint64, change func(*rows)) error {
+func (s *Set) rewrite(more uint64, p *scaler) error {
 	defer runtime.KeepAlive(s)
 	copy(s.words[more:], s.words[:s.used+1])
+	var words []uint32
 	row := newRows(1, 0, false)
 	var from, used, seen uint64
 	s.values = 0
 	for i, end := range s.ends[:len(s.Label)] {
-		row.reset()
-		s.append(&row, s.words[more+from:more+end+1], i)
-		if change(&row); len(row.exact) > 0 {
-			return fmt.Errorf("data: example %d: values that are no float32 in rows that change: %w", i+1, ErrOption)
-		}
-		if s.wide {
-			used += uint64(encodeWide(s.words[used:more+end], row.idx, row.val, row.field))
+		if words = append(words[:0], s.words[more+from:more+end+1]...); s.wide || len(p.zeros) > 0 || words[0]&rowExact != 0 {
+			row.reset()
+			s.append(&row, words, i)
+			if p.scale(&row, 0, s.fielded); len(row.exact) > 0 {
+				return fmt.Errorf("data: example %d: values that are no float32 in rows that change: %w", i+1, ErrOption)
+			}
+			encode := encodeNarrow
+			if s.wide {
+				encode = encodeWide
+			}
+			used += uint64(encode(s.words[used:more+end], row.idx, row.val, row.field))
+			s.values += len(row.idx)
 		} else {
-			used += uint64(encodeNarrow(s.words[used:more+end], row.idx, row.val, row.field))
+			used += uint64(p.scaleNarrow(s.words[used:more+end], words, s.fielded))
+			s.values += int(words[0])
 		}
-		s.ends[i], from, s.values = used, end, s.values+len(row.idx)
+		s.ends[i], from = used, end
 		if s.memory.filed && (from-seen > stride/4 || i == len(s.Label)-1) {
 			s.memory.words.Release(4*int(seen), 4*int(used))
 			s.memory.words.Release(4*int(more+seen), 4*int(more+from))
@@ -385,4 +261,32 @@ func (s *Set) rewrite(more uint64, change func(*rows)) error {
 	}
 	s.used = used
 	return nil
+}
+
+// scaleNarrow writes a row of narrow words with its values scaled and answers how many words it has then.
+func (p *scaler) scaleNarrow(to, row []uint32, fielded bool) int {
+	n := int(row[0])
+	heads, rest, out := row[1:1+n], row[1+n:], 1+n
+	to[0] = row[0]
+	for k, word := range heads {
+		if fielded && word>>kernel.WordField&kernel.OtherField == kernel.OtherField {
+			to[out], rest, out = rest[0], rest[1:], out+1
+		}
+		value := uint32(one)
+		if word&kernel.WordValue != 0 {
+			value, rest = rest[0], rest[1:]
+		}
+		if at := p.index.find(int64(word & kernel.WordColumn)); at >= 0 {
+			if value = math.Float32bits(p.columns[at].of(float64(math.Float32frombits(value)))); value == one {
+				word &^= kernel.WordValue
+			} else {
+				word |= kernel.WordValue
+			}
+		}
+		if word&kernel.WordValue != 0 {
+			to[out], out = value, out+1
+		}
+		to[1+k] = word
+	}
+	return out
 }

@@ -48,6 +48,7 @@ type sheet struct {
 	width  int       // cells of a row
 	rows   int       // of a block
 	used   []int     // columns that are read
+	kept   []int     // those whose cells are kept
 	header bool      // the first line is no row
 	cells  CellTable // whose rows they are; nil: lines are
 	begin  int       // bytes up to the end of that line
@@ -159,6 +160,9 @@ func (s *settings) planSheet(sh *sheet, header []string, rows [][]string, plan *
 		return fmt.Errorf("no column of labels, want one of %s named (--label-column NAME)", strings.Join(header, ", "))
 	}
 	sh.used = sh.plan.Columns()
+	if err := s.keep(sh, header); err != nil {
+		return err
+	}
 	sh.rows = min(feature.BlockRows, max(1, blockCells/max(1, len(sh.used))))
 	return nil
 }

@@ -19,6 +19,7 @@ type tableParser struct {
 	wrong   [feature.BlockRows]error // rows that are no rows of the sheet
 	surveys bool
 	exact   bool
+	keeping []feature.Cells // scratch
 }
 
 // begin begins a chunk.
@@ -70,8 +71,8 @@ func (c *chunk) table(s *settings, p *tableParser) {
 				err = fmt.Errorf("%d cells, want %d, one for each column", cells, p.width)
 			}
 			p.wrong[n] = err
-			for at, k := range p.used {
-				at = at*p.rows + n
+			for place, k := range p.used {
+				at := place*p.rows + n
 				if p.lo[at], p.hi[at] = 0, 0; err == nil && k < p.width {
 					p.lo[at], p.hi[at] = p.cutter.lo[k], p.cutter.hi[k]
 				}
@@ -84,21 +85,14 @@ func (c *chunk) table(s *settings, p *tableParser) {
 			break
 		}
 		p.enc.Begin(n)
-		if err := p.enc.Texts(func(k int) feature.Cells {
-			if k >= p.width {
-				cells := p.outer[k-p.width]
-				return feature.Cells{Text: cells.Text, Lo: cells.Lo[:n], Hi: cells.Hi[:n]}
-			}
-			at := p.place[k] * p.rows
-			return feature.Cells{Text: c.text, Lo: p.lo[at : at+n], Hi: p.hi[at : at+n]}
-		}); err != nil {
+		if err := p.enc.Texts(func(k int) feature.Cells { return p.cellsOf(c.text, k, n) }); err != nil {
 			c.err, c.lines = err, p.line[0]
 			return
 		}
 		for k, err := range p.wrong[:n] {
 			p.enc.Refuse(k, err)
 		}
-		if c.block(s, p.enc, p.line[:n]); c.err != nil {
+		if c.block(s, p.enc, p.line[:n], p.keptOf(c.text, n)); c.err != nil {
 			return
 		}
 		if c.part != nil && c.part.Rows == p.rows {
@@ -108,6 +102,16 @@ func (c *chunk) table(s *settings, p *tableParser) {
 	if c.err == nil {
 		c.lines = line
 	}
+}
+
+// cellsOf are the cells of a column in a block of rows of text.
+func (p *tableParser) cellsOf(text []byte, column, rows int) feature.Cells {
+	if column >= p.width {
+		cells := p.outer[column-p.width]
+		return feature.Cells{Text: cells.Text, Lo: cells.Lo[:rows], Hi: cells.Hi[:rows]}
+	}
+	at := p.place[column] * p.rows
+	return feature.Cells{Text: text, Lo: p.lo[at : at+rows], Hi: p.hi[at : at+rows]}
 }
 
 // checkFolders refuses the row that was cut last if one of its cells that are read is not what its folder says.
@@ -121,8 +125,8 @@ func (p *tableParser) checkFolders(text []byte) error {
 	return nil
 }
 
-// block takes the rows of a block, which are of the lines.
-func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64) {
+// block takes the rows of a block, which are of the lines, and their cells in the columns that are kept.
+func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64, kept []feature.Cells) {
 	open := s.sheet.plan.IsOpen()
 	texts := open && s.sheet.plan.TextLabels()
 	for k := range line {
@@ -149,6 +153,9 @@ func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64) {
 		}
 		if len(enc.Group) > 0 {
 			c.group = append(c.group, enc.Group[k])
+		}
+		for _, cells := range kept {
+			c.kept.append(cells.Text[cells.Lo[k]:cells.Hi[k]])
 		}
 	}
 	for row, cell := range enc.Rounded {

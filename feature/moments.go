@@ -31,6 +31,31 @@ func (m *Moments) Add(x float64, times int) {
 	m.squares += x * x * float64(times)
 }
 
+// AddAll adds numbers in their order, each once.
+func (m *Moments) AddAll(values []float32) {
+	if len(values) == 0 {
+		return
+	}
+	first := float64(values[0])
+	if m.n == 0 {
+		m.zero, m.lo, m.hi = first, first, first
+	}
+	m.n += len(values)
+	zero, lo, hi, sum, squares := m.zero, m.lo, m.hi, m.sum, m.squares
+	for _, v := range values {
+		x := float64(v)
+		lo, hi = min(lo, x), max(hi, x)
+		if m.log {
+			x = logOf(x)
+		} else {
+			x -= zero
+		}
+		sum += x
+		squares += x * x
+	}
+	m.lo, m.hi, m.sum, m.squares = lo, hi, sum, squares
+}
+
 // Bounds are the smallest and the largest number.
 func (m *Moments) Bounds() (lo, hi float64) { return m.lo, m.hi }
 
@@ -59,8 +84,11 @@ func (m *Moments) Skewed() bool {
 // skewed is from which deviation, as a share of the mean, numbers from 0 on are learned from by their logarithm.
 const skewed = 1.5
 
-// Scaled is the number as networks learn from it: its logarithm if log is true, less the mean, by the deviation if that is not 0.
-func Scaled(x float64, log bool, mean, deviation float64) float64 {
-	c := Column{Mean: mean, Deviation: deviation}
-	return c.scaled(x, log, 1/deviation)
+// Scaled is the number as networks learn from it: its logarithm if log is true, less the mean, times inv: 1/deviation, or 1 if all
+// numbers are equal.
+func Scaled(x float64, log bool, mean, inv float64) float64 {
+	if log {
+		x = logOf(x)
+	}
+	return (x - mean) * inv
 }

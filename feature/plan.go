@@ -393,6 +393,16 @@ func (p *Plan) Has(kind Kind) bool {
 	return false
 }
 
+// Name is the name of the column of a kind of which there is one: Label, Weight or Group; "": the table has none.
+func (p *Plan) Name(kind Kind) string {
+	for i := range p.columns {
+		if p.columns[i].Kind == kind && p.cell[i] >= 0 {
+			return p.columns[i].Name
+		}
+	}
+	return ""
+}
+
 // Known is the name of column i of the plan, and at most so many of its categories, the most frequent first.
 func (p *Plan) Known(i, most int) (name string, categories []string) {
 	c := &p.columns[i]

@@ -35,14 +35,16 @@ func predictCommand(e *env) *cobra.Command {
 		Long: `Scores examples with a stored model in any format. With --out each example gives a row of a table: its number, the margin, the
 prediction (a probability, a value, or with several classes a label and a margin and a probability for each class), and the label
 where there is one; of trees also what each feature contributes (--contrib) and the leaves (--leaves). Models with several targets or
-quantiles have a margin and a prediction for each (prediction_0, prediction_0.9). The table is written as CSV or
-TSV while examples are read, or in any format of one file. The metrics go to standard output. Features that were not in training
+quantiles have a margin and a prediction for each (prediction_0, prediction_0.9). --keep copies columns of the table, such as ids, to
+the end of the row; rankings always copy the group. It is written as CSV, TSV or JSON lines while examples are read, or in any format
+of one file. The metrics go to standard output. Features that were not in training
 count as zero, and it is said how many there were; --strict refuses them. Examples are read a batch at a time, however many there are;
 for the metrics 12 bytes stay in memory for each that has a label, and 80 more while they are computed.`,
 		Example: `  thole predict --model out/lr --data test.libsvm --out -
   thole predict --model out/deepfm --data new.ffm --out scores.parquet
   thole predict --model lr.params --algo lr --data new.libsvm --no-label --out scores.csv
-  thole predict --model out/trees --data people.csv --contrib --out why.csv`,
+  thole predict --model out/trees --data people.csv --contrib --out why.csv
+  thole predict --model out/trees --data people.csv --keep id,city --out scores.csv`,
 		RunE: func(c *cobra.Command, _ []string) error { return p.run(c.Context(), e) },
 	}
 	f := c.Flags()
@@ -170,6 +172,10 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	if o.Labels != data.AutoTrans && (g.width == 1 || g.outputs != nil) {
 		h.classes = nil
 	}
+	if err := h.checkKept(p.results.keep); err != nil {
+		return nil, err
+	}
+	o.Keep, o.KeepGroup = p.results.keep, g.loss.Task() == algo.Ranking && p.results.sink != nil
 	o.Unlabelled = func() {
 		p.noLabel, h.labelled = true, false
 		hint := ""

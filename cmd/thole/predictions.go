@@ -27,11 +27,17 @@ type predictionText struct {
 	rows int64
 	vals []float64 // scratch
 	line []byte
+
+	copied []byte // cell, scratch
 }
 
-func (t *predictionText) begin(ctx context.Context) (err error) {
+// begin creates the file with the names of the columns. b are the first examples, nil if there are none.
+func (t *predictionText) begin(ctx context.Context, b *data.Batch) (err error) {
 	if t.file != nil {
 		return nil
+	}
+	if b != nil {
+		t.keeps(b)
 	}
 	if t.file, err = t.sink.create(ctx); err == nil {
 		t.out = bufio.NewWriter(t.file)
@@ -59,7 +65,7 @@ func (t *predictionText) text(line []byte, text string) []byte {
 }
 
 func (t *predictionText) add(ctx context.Context, b *data.Batch, r *rated) error {
-	if err := t.begin(ctx); err != nil {
+	if err := t.begin(ctx, b); err != nil {
 		return err
 	}
 	t.zero = b.Zero
@@ -69,7 +75,7 @@ func (t *predictionText) add(ctx context.Context, b *data.Batch, r *rated) error
 		}
 		t.vals = t.row(t.vals[:0], i, y, r)
 		if t.cell == jsonLines {
-			if err := t.object(y); err != nil {
+			if err := t.object(b, i, y); err != nil {
 				return err
 			}
 			t.rows++
@@ -83,6 +89,10 @@ func (t *predictionText) add(ctx context.Context, b *data.Batch, r *rated) error
 				continue
 			}
 			t.line = strconv.AppendFloat(t.line, v, 'g', -1, t.bits(k))
+		}
+		for k := range t.kept {
+			t.copied = t.cellOf(t.copied[:0], b, i, k)
+			t.line = data.AppendCell(append(t.line, t.cell), t.cell, string(t.copied))
 		}
 		if _, err := t.out.Write(append(t.line, '\n')); err != nil {
 			return err
@@ -100,8 +110,8 @@ func (t *predictionText) bits(k int) int {
 	return 32
 }
 
-// object writes an example as a JSON object, keyed by the names of the columns. NaN and infinities become null.
-func (t *predictionText) object(label float32) error {
+// object writes example i of a batch as a JSON object, keyed by the names of the columns. NaN, infinities and empty cells become null.
+func (t *predictionText) object(b *data.Batch, i int, label float32) error {
 	names := t.names()
 	line := append(t.line[:0], '{')
 	for k := range names {
@@ -112,6 +122,15 @@ func (t *predictionText) object(label float32) error {
 		line = append(append(line, name...), ':')
 		if k == 0 {
 			line = strconv.AppendInt(line, t.rows, 10)
+			continue
+		}
+		if at := k - 1 - len(t.vals); at >= 0 {
+			if t.copied = t.cellOf(t.copied[:0], b, i, at); len(t.copied) == 0 {
+				line = append(line, "null"...)
+				continue
+			}
+			quoted, _ := json.Marshal(string(t.copied))
+			line = append(line, quoted...)
 			continue
 		}
 		v := t.vals[k-1]
@@ -131,7 +150,7 @@ func (t *predictionText) object(label float32) error {
 }
 
 func (t *predictionText) end(ctx context.Context) error {
-	if err := t.begin(ctx); err != nil {
+	if err := t.begin(ctx, nil); err != nil {
 		return err
 	}
 	if err := t.out.Flush(); err != nil {

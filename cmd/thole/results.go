@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"thole.example/algo"
 	"thole.example/data"
 	"thole.example/graph"
 )
@@ -17,6 +20,7 @@ type results struct {
 	path, to string
 	force    bool
 	lossy    bool
+	keep     []string // columns of tables that are written, too
 
 	sink   *sink  // of text; nil: none
 	cell   byte   // between its cells
@@ -27,6 +31,8 @@ func (r *results) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&r.path, "out", "", `file for the predictions, "-" for standard output`)
 	f.StringVar(&r.to, "to", "", "format of --out, such as csv, tsv, jsonl, parquet or npy (default: by the ending, else csv)")
+	f.StringSliceVar(&r.keep, "keep", nil, "columns of the table to copy to --out (csv, tsv, jsonl), such as ids; rankings keep their "+
+		"group column")
 	f.BoolVar(&r.lossy, "lossy", false, "write --out even if its format loses something, such as the names of columns, and say what was lost")
 	f.BoolVar(&r.force, "force", false, "replace the file of --out if it exists")
 }
@@ -34,6 +40,9 @@ func (r *results) flags(c *cobra.Command) {
 // check finds out where the predictions go, before anything is read.
 func (r *results) check(ctx context.Context, e *env) (err error) {
 	if r.path == "" {
+		if len(r.keep) > 0 {
+			return usageError{fmt.Errorf("--keep %s: columns are copied to --out; name a file with --out", strings.Join(r.keep, ","))}
+		}
 		return nil
 	}
 	to, plain := r.to, data.Unpacked(r.path)
@@ -50,6 +59,9 @@ func (r *results) check(ctx context.Context, e *env) (err error) {
 	case "jsonl":
 		r.cell = jsonLines
 	default:
+		if len(r.keep) > 0 {
+			return usageError{fmt.Errorf("--keep %s: %s holds numbers only; write csv, tsv or jsonl (--to)", strings.Join(r.keep, ","), to)}
+		}
 		if plain != r.path {
 			return usageError{fmt.Errorf("--out %s: only csv, tsv and jsonl are packed, want no %s", r.path, strings.TrimPrefix(r.path, plain))}
 		}
@@ -65,14 +77,17 @@ const jsonLines = '{'
 
 // predictionFormat is the format that the ending of a name stands for.
 func predictionFormat(name string) (string, error) {
-	known := []string{".jsonl", ".ndjson"}
+	known := []string{".csv", ".jsonl", ".ndjson"}
 	for _, c := range codecs() {
 		i := c.Info()
 		if i.Needs != "" || i.Writes == "" { // predictions are no trees
 			continue
 		}
 		for _, e := range i.AllEndings() {
-			if known = append(known, e.Ext); e.Ext != fileEnding(name) {
+			if !slices.Contains(known, e.Ext) {
+				known = append(known, e.Ext)
+			}
+			if e.Ext != fileEnding(name) {
 				continue
 			}
 			if e.Set["separator"] == "tab" {
@@ -155,6 +170,7 @@ type head struct {
 	texts   []string // of the labels 0, 1 and so on, where they are texts; nil: they are numbers
 	exact   bool     // numbers but the label are float64, else float32
 	more    []string // names of further ones
+	kept    []string // names of columns of the table, whose cells are last; of lines the group
 
 	said []float64 // scratch
 	zero bool      // labels of negative examples are 0 in the data
@@ -226,7 +242,44 @@ func (h *head) names() []string {
 	if h.labelled {
 		all = append(all, "label")
 	}
-	return append(all, h.more...)
+	return append(append(all, h.more...), h.kept...)
+}
+
+// checkKept refuses columns to keep that predictions already have, by name.
+func (h *head) checkKept(names []string) error {
+	bare := *h
+	bare.kept = nil
+	known := bare.names()
+	for i, name := range names {
+		switch {
+		case slices.Contains(known, name):
+			return usageError{fmt.Errorf("--keep %s: predictions have a column %q of their own; rename the column of the table", name, name)}
+		case slices.Contains(names[:i], name):
+			return usageError{fmt.Errorf("--keep %s: named twice, want each column once", name)}
+		}
+	}
+	return nil
+}
+
+// linesGroup is the column of the groups of lines, as they name it.
+const linesGroup = "qid"
+
+// keeps finds out which columns of examples are kept.
+func (h *head) keeps(b *data.Batch) {
+	switch {
+	case b.Kept != nil:
+		h.kept = b.Kept.Names
+	case h.loss.Task() == algo.Ranking && b.Group != nil:
+		h.kept = []string{linesGroup}
+	}
+}
+
+// cellOf appends the cell of kept column k of example i.
+func (h *head) cellOf(to []byte, b *data.Batch, i, k int) []byte {
+	if b.Kept != nil {
+		return append(to, b.Kept.Cell(i, k)...)
+	}
+	return strconv.AppendInt(to, b.Group[i], 10)
 }
 
 // row appends the numbers of an example behind its number: of example i of a batch, with the label.

@@ -67,8 +67,9 @@ func trainCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "train",
 		Short: "Train a model on servers within this process",
-		Long: `Trains a model on embedded parameter servers and saves it. The same settings and seed give the same bits whatever the
-number of servers; thole worker trains the same on servers in other processes. Without --epochs linear models
+		Long: `Trains a model on embedded parameter servers and saves it. The same settings and seed give the same bits for any
+number of servers; another number of --tasks gives other weights, except of boosted trees. thole worker trains on servers in other
+processes, to the same bits. Numbers in lines (libsvm, libffm, dense) are scaled for networks, see --scaling. Without --epochs linear models
 take as many as the examples need, up to a number that is printed and depends on the examples alone; networks, whose vectors would learn
 the examples by heart, see about 150000 examples in at most 7 epochs, of more than 65536 features 200000 in at most 2. Of so many linear
 classifiers learn by adagrad. The job, its progress and how it ended are kept in a folder of the run: see thole runs.`,

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// containers writes the table of testdata/containers in every form: as it is, and from the CSV with tabs, with all cells in quotes, and packed.
+func containers(t *testing.T, from string) (names []string) {
+	t.Helper()
+	for _, name := range []string{"table.csv", "table.parquet", "table.arrow"} {
+		whole, err := os.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, writeContainer(t, name, whole))
+	}
+	text, err := os.ReadFile("table.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tabs, quoted, packed bytes.Buffer
+	w := csv.NewWriter(&tabs)
+	w.Comma = '\t'
+	if err := w.WriteAll(rows); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = `"` + strings.ReplaceAll(cell, `"`, `""`) + `"`
+		}
+		quoted.WriteString(strings.Join(row, ",") + "\n")
+	}
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return append(names, writeContainer(t, "table.tsv", tabs.Bytes()), writeContainer(t, "quoted.csv", quoted.Bytes()),
+		writeContainer(t, "table.csv.gz", packed.Bytes()))
+}
+
+func writeContainer(t *testing.T, name string, whole []byte) string {
+	t.Helper()
+	if err := os.WriteFile(name, whole, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestKeptColumns copies columns from every container: all give the same cells.
+func TestKeptColumns(t *testing.T) {
+	from, err := filepath.Abs("testdata/containers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	files := containers(t, from)
+	if rc, text := said(t, "train", "--algo", "gbdt", "--trees", "1", "--data", files[0], "--label-column", "label", "--model", "trees",
+		"--ignore", "code", "--holdout", "0", "--runs", "none"); rc != 0 {
+		t.Fatal(text)
+	}
+	want := ""
+	for _, file := range files {
+		if rc, text := said(t, "predict", "--model", "trees", "--data", file, "--keep", "code,town,maybe,count", "--out", "kept.csv", "--force"); rc != 0 {
+			t.Fatalf("%s: exit code %d: %s", file, rc, text)
+		}
+		kept, err := os.ReadFile("kept.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == "" {
+			want = string(kept)
+		}
+		if lines := strings.Split(string(kept), "\n"); lines[0] != "row,margin,prediction,label,code,town,maybe,count" ||
+			!strings.HasSuffix(lines[1], ",1,01,日本,u,87") {
+			t.Errorf("%s: %q", file, lines[:2])
+		}
+		if string(kept) != want {
+			t.Errorf("%s: other rows than those of %s", file, files[0])
+		}
+	}
+}
