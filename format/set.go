@@ -90,6 +90,9 @@ func (s Set) detect(ctx context.Context, b blob.Bucket, name string) (c Codec, d
 	if whole := s.partOf(ctx, b, name, infos); whole != "" {
 		return nil, "", fmt.Errorf("%s: %w: %s", name, ErrUnknown, whole)
 	}
+	if what := foreignAt(ctx, b, name, infos); what != "" {
+		return nil, "", fmt.Errorf("%s: %w: %s", name, ErrUnknown, what)
+	}
 	if near := s.nearest(ctx, b, name, infos[0].Name != name); near != nil {
 		return nil, "", fmt.Errorf("%s: %w, the nearest is damaged: %w", name, ErrUnknown, near)
 	}
@@ -199,14 +202,11 @@ func found(ctx context.Context, b blob.Bucket, name string, infos []blob.Info) s
 		}
 		return text
 	}
-	head := make([]byte, min(foreignHead, infos[0].Size))
+	head := make([]byte, min(16, infos[0].Size))
 	if o, err := b.Open(ctx, name); err == nil {
 		defer o.Close()
 		if _, err := o.ReadAt(head, 0); err == nil {
-			if what := foreign(head); what != "" {
-				return what
-			}
-			return fmt.Sprintf("%d bytes that begin with % x", infos[0].Size, head[:min(16, len(head))])
+			return fmt.Sprintf("%d bytes that begin with % x", infos[0].Size, head)
 		}
 	}
 	return fmt.Sprintf("%d bytes", infos[0].Size)
@@ -214,6 +214,23 @@ func found(ctx context.Context, b blob.Bucket, name string, infos []blob.Info) s
 
 // foreignHead is how many bytes of a file foreign looks at.
 const foreignHead = 64 << 10
+
+// foreignAt names the model of another program at a path; "" of all else.
+func foreignAt(ctx context.Context, b blob.Bucket, name string, infos []blob.Info) string {
+	if infos[0].Name != name {
+		return ""
+	}
+	o, err := b.Open(ctx, name)
+	if err != nil {
+		return ""
+	}
+	defer o.Close()
+	head := make([]byte, min(foreignHead, infos[0].Size))
+	if _, err := o.ReadAt(head, 0); err != nil {
+		return ""
+	}
+	return foreign(head)
+}
 
 // foreign names a model of another program that no codec reads; "" of all else.
 func foreign(head []byte) string {
