@@ -1,5 +1,5 @@
 # Names for commands; none of them is needed to build. The gate is "go test ./...".
-.PHONY: build image operator test race fuzz soak kills scale engines mutants bench peers models onnx stores hdfs golden docs module
+.PHONY: build image operator test race fuzz soak kills scale rates engines mutants bench peers models onnx stores hdfs golden docs module
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o out/ ./cmd/...
@@ -41,6 +41,12 @@ kills:
 scale:
 	SCALE=1 go test ./internal/scale -run '^Test(Full|Connections)$$' -count 1 -v -timeout 1h
 	go test ./ssp -run '^$$' -bench Clock
+
+# Train every algorithm with 0.1 to 50 % positives on 60,000 rows and check the mean prediction on other rows, 20 minutes or more:
+# make rates BASE_ALGOS=fm,dcn BASE_SHARES=0.01 BASE_SEEDS=1,2
+rates:
+	BASE_RATES=1 BASE_ALGOS=$(BASE_ALGOS) BASE_SHARES=$(BASE_SHARES) BASE_SEEDS=$(BASE_SEEDS) go test ./cmd/thole -run '^TestBaseRates$$' \
+		-count 1 -v -timeout 12h
 
 # Train on real engines, whose pods and nodes go amid it (test/engines): make engines ARGS='-run Kube'
 engines:

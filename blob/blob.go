@@ -51,6 +51,17 @@ const (
 // ErrChanged says that what lies at a name is not what it was said to be.
 var ErrChanged = errors.New("changed meanwhile")
 
+// ErrUnavailable says that a store does not answer, or asks for patience, for longer than it was tried again. A later attempt may succeed.
+var ErrUnavailable = errors.New("store unavailable")
+
+// Unavailable is an error that is ErrUnavailable, with a text of its own.
+func Unavailable(text string) error { return unavailable{errors.New(text)} }
+
+type unavailable struct{ error }
+
+// Is implements errors.Is.
+func (unavailable) Is(target error) bool { return target == ErrUnavailable }
+
 // changed is the error of publishing to a name at which something else lies than over said.
 func changed(to string, over State) error {
 	if over == Nothing {

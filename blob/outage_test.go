@@ -3,6 +3,7 @@ package blob
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -37,4 +38,62 @@ func TestOutage(t *testing.T) {
 	}
 	(&Outage{}).Failed(at, "refused", time.Hour, 0)
 	(&Outage{}).Over(true)
+}
+
+// TestOutageLasts: an outage that lasts is reported now and then.
+func TestOutageLasts(t *testing.T) {
+	var told []string
+	o := &Outage{Store: "s3://b", Tell: func(text string) { told = append(told, text) }, Quiet: 2 * time.Second}
+	for n := range 70 {
+		o.Failed(time.Unix(int64(1000+n), 0), "refused", time.Second, time.Minute)
+	}
+	want := "s3://b: refused; tries again for at most 1m0s"
+	if !slices.Equal(told, []string{want, want, want}) { // after 1, 31 and 61 seconds
+		t.Errorf("told %q", told)
+	}
+}
+
+// TestWait: waits that last are reported once for all, now and then, and their end, but not while another one lasts.
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		o := &Outage{Store: "s3://b", Tell: func(text string) { told = append(told, text) }, Quiet: 2 * time.Second}
+		expect := func(want ...string) {
+			t.Helper()
+			synctest.Wait()
+			if !slices.Equal(told, want) {
+				t.Errorf("told %q, want %q", told, want)
+			}
+			told = nil
+		}
+		a, b := o.Watch(time.Minute), o.Watch(time.Minute)
+		a.Begin()
+		time.Sleep(1900 * time.Millisecond)
+		a.Moved() // part of an upload
+		time.Sleep(1900 * time.Millisecond)
+		expect()
+		b.Begin()
+		time.Sleep(200 * time.Millisecond)
+		expect("s3://b: no answer to a request for 2s; waits for at most 58s more")
+		time.Sleep(20 * time.Second)
+		o.Over(true) // other requests are answered
+		expect()
+		time.Sleep(10 * time.Second)
+		expect("s3://b: no answer to a request for 32s; waits for at most 28s more")
+		a.End(true)
+		expect()
+		b.End(true)
+		expect("s3://b answers again")
+		a.Begin()
+		time.Sleep(3 * time.Second)
+		expect("s3://b: no answer to a request for 2s; waits for at most 58s more")
+		a.End(false) // it failed, and is tried again
+		expect()
+		o.Over(true)
+		expect("s3://b answers again")
+		a.Begin()
+		a.End(true)
+		time.Sleep(time.Minute)
+		expect()
+	})
 }

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
@@ -114,8 +115,12 @@ func (s Scaling) scaler() *scaler {
 			one.inv = 1 / c.Deviation
 		}
 		if p.index.add(c.Column, i); c.Zero {
-			p.zeros, p.zero = append(p.zeros, c), append(p.zero, one.of(0))
+			p.zeros = append(p.zeros, c)
 		}
+	}
+	slices.SortStableFunc(p.zeros, func(a, b ScaledColumn) int { return cmp.Compare(a.Field, b.Field) }) // as the values of rows
+	for _, c := range p.zeros {
+		p.zero = append(p.zero, p.columns[p.index.find(c.Column)].of(0))
 	}
 	return p
 }
@@ -140,9 +145,9 @@ func (p *scaler) scale(r *rows, from int, fielded bool) {
 	p.fill(r, from, fielded)
 }
 
-// fill inserts the zeros that the row, whose columns ascend, leaves out.
+// fill inserts the zeros that the row, which is sorted by field and column, leaves out.
 func (p *scaler) fill(r *rows, from int, fielded bool) {
-	more := p.missing(r.idx[from:])
+	more := p.missing(r, from, fielded)
 	if more == 0 {
 		return
 	}
@@ -153,15 +158,18 @@ func (p *scaler) fill(r *rows, from int, fielded bool) {
 	}
 	k, z := n-1, len(p.zeros)-1
 	for to := n + more - 1; z >= 0; {
-		has := k >= from
+		order := -1 // that of the value to the zero
+		if k >= from {
+			order = p.zeros[z].order(r, k, fielded)
+		}
 		switch {
-		case has && r.idx[k] > p.zeros[z].Column:
+		case order > 0:
 			r.idx[to], r.val[to] = r.idx[k], r.val[k]
 			if fielded {
 				r.field[to] = r.field[k]
 			}
 			k, to = k-1, to-1
-		case has && r.idx[k] == p.zeros[z].Column:
+		case order == 0:
 			z--
 		default:
 			r.idx[to], r.val[to] = p.zeros[z].Column, p.zero[z]
@@ -173,14 +181,25 @@ func (p *scaler) fill(r *rows, from int, fielded bool) {
 	}
 }
 
-// missing is how many columns with zeros are not among those of a row.
-func (p *scaler) missing(idx []int64) (n int) {
-	k := 0
+// order compares the place of value k of a row with that of the column, by field and column.
+func (c *ScaledColumn) order(r *rows, k int, fielded bool) int {
+	if fielded && r.field[k] != c.Field {
+		return cmp.Compare(r.field[k], c.Field)
+	}
+	return cmp.Compare(r.idx[k], c.Column)
+}
+
+// missing is how many columns with zeros are not among those of the row that begins at idx[from].
+func (p *scaler) missing(r *rows, from int, fielded bool) (n int) {
+	k := from
 	for z := range p.zeros {
-		for k < len(idx) && idx[k] < p.zeros[z].Column {
-			k++
+		order := 1
+		for ; k < len(r.idx); k++ {
+			if order = p.zeros[z].order(r, k, fielded); order >= 0 {
+				break
+			}
 		}
-		if k == len(idx) || idx[k] != p.zeros[z].Column {
+		if k == len(r.idx) || order > 0 {
 			n++
 		}
 	}
@@ -203,7 +222,7 @@ func (s *Set) Scale(by Scaling) error {
 	if err := s.room(s.used+more, 0); err != nil {
 		return err
 	}
-	return s.rewrite(more, p)
+	return s.rewrite(more, p, zeros > 0)
 }
 
 // zeroWords is how many words a zero that is inserted takes at most: the column, in wide sets two, the field and the value.
@@ -213,7 +232,7 @@ const zeroWords = 4
 func (p *scaler) more(s *Set) (ones, zeros int) {
 	if len(p.zeros) > 0 {
 		for _, row := range s.all() {
-			zeros += p.missing(row.idx)
+			zeros += p.missing(row, 0, s.fielded)
 		}
 	}
 	for words := range s.columnWords() {
@@ -226,9 +245,9 @@ func (p *scaler) more(s *Set) (ones, zeros int) {
 	return ones, zeros
 }
 
-// rewrite scales each row, which may become longer by so many words in all, for which there is room: rows move to the end of the memory
-// and are written from its beginning on.
-func (s *Set) rewrite(more uint64, p *scaler) error {
+// rewrite scales each row and, with zeros, inserts those. Rows may become longer by so many words in all, for which there is room: they
+// move to the end of the memory and are written from its beginning on.
+func (s *Set) rewrite(more uint64, p *scaler, zeros bool) error {
 	defer runtime.KeepAlive(s)
 	copy(s.words[more:], s.words[:s.used+1])
 	var words []uint32
@@ -236,7 +255,7 @@ func (s *Set) rewrite(more uint64, p *scaler) error {
 	var from, used, seen uint64
 	s.values = 0
 	for i, end := range s.ends[:len(s.Label)] {
-		if words = append(words[:0], s.words[more+from:more+end+1]...); s.wide || len(p.zeros) > 0 || words[0]&rowExact != 0 {
+		if words = append(words[:0], s.words[more+from:more+end+1]...); s.wide || zeros || words[0]&rowExact != 0 {
 			row.reset()
 			s.append(&row, words, i)
 			if p.scale(&row, 0, s.fielded); len(row.exact) > 0 {

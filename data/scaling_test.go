@@ -104,6 +104,25 @@ func TestScalingLeavesIDs(t *testing.T) {
 	}
 }
 
+// TestScalingZerosOfFields wants numbers that rows of libffm leave out to be zeros of their fields, also where columns do not ascend.
+func TestScalingZerosOfFields(t *testing.T) {
+	opt := Options{Format: "libffm", Labels: AutoTrans}
+	want := loadedText(t, "1 0:9:4 1:3:7 2:5:1\n0 0:9:0 1:3:5 2:6:1\n1 0:9:2 1:3:0 2:5:1\n0 0:9:8 1:3:6 2:7:1\n", opt)
+	short := "1 0:9:4 1:3:7 2:5:1\n0 1:3:5 2:6:1\n1 2:5:1 0:9:2\n0 0:9:8 1:3:6 2:7:1\n"
+	got := loadedText(t, short, opt)
+	scaling, _ := got.FitScaling(true)
+	if wants, _ := want.FitScaling(true); !slices.Equal(scaling, wants) || len(scaling) != 2 {
+		t.Fatalf("scaling %v, want %v", scaling, wants)
+	}
+	if err := errors.Join(got.Scale(scaling), want.Scale(scaling)); err != nil {
+		t.Fatal(err)
+	}
+	opt.Scale = scaling
+	if read := loadedText(t, short, opt); got.Checksum() != want.Checksum() || read.Checksum() != want.Checksum() {
+		t.Errorf("scaled %v, scaled while reading %v, want %v", got.Batch().Rows(), read.Batch().Rows(), want.Batch().Rows())
+	}
+}
+
 // TestScaleInPlace wants a set that is scaled in its memory to be the one of scaled rows, whatever rows are like and wherever they are.
 func TestScaleInPlace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"thole.example/blob"
 	"thole.example/rpc"
 )
 
@@ -28,11 +29,14 @@ type Ended struct{ Job string }
 // Error implements error.
 func (e *Ended) Error() string { return fmt.Sprintf("ps: job %q has ended, without this task", e.Job) }
 
-// Recoverable reports whether the error of a call is about others: a connection or server that was lost, a server that was started anew,
-// a task that went away, another attempt that has begun. A job that goes on from checkpoints then gives up its attempt (Close) and
-// begins the next (Options.Attempt). It is false if a request was wrong or refused, if a task has given up for good (Quit), and for
-// whatever is no error of the servers and the network, as a context that ended.
+// Recoverable reports whether the error of a call is about others: a connection or server that was lost, a server that was restarted, a
+// task that went away, a store that is unavailable, another attempt that has begun. A job that resumes from checkpoints then gives up
+// its attempt (Close) and begins the next (Options.Attempt). It is false if a request was wrong or refused, if a task has given up for
+// good (Quit), and for whatever is no error of the servers and the network, as a context that ended.
 func Recoverable(err error) bool {
+	if errors.Is(err, blob.ErrUnavailable) { // also where it is a time that has run out
+		return true
+	}
 	for _, final := range []error{
 		rpc.ErrOver, rpc.ErrRefused, rpc.ErrMalformed, rpc.ErrExists, rpc.ErrTooLarge, rpc.ErrInternal, ErrAnswer,
 		context.Canceled, context.DeadlineExceeded,

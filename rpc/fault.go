@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"thole.example/blob"
 )
 
-// What a handler may answer instead of a response. The caller's error has the handler's text after the server's
-// address, and errors.Is finds these in it, whatever the network.
+// What a handler may answer instead of a response, in addition to blob.ErrUnavailable. The caller's error has the handler's text after the
+// server's address, and errors.Is finds these in it, whatever the network.
 var (
 	ErrStale     = errors.New("routing map is stale")
 	ErrNotFound  = errors.New("not found")
@@ -34,7 +36,7 @@ var (
 // faults gives each of a handler's errors its number on the wire: its place here. Place 0 is any other error.
 var faults = [...]error{
 	nil, ErrStale, ErrNotFound, ErrExists, ErrRefused, ErrAborted, ErrTimeout, ErrClosed, ErrMalformed, ErrTooLarge,
-	ErrInternal, ErrPassed, ErrOver, ErrStandby,
+	ErrInternal, ErrPassed, ErrOver, ErrStandby, blob.ErrUnavailable,
 }
 
 // Fault is an error that a server answered.

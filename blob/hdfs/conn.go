@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"time"
+
+	"thole.example/blob"
 )
 
 // dialTimeout is how long a peer has to accept a connection.
@@ -20,7 +22,8 @@ func (b *Bucket) dialer() func(network, address string) (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &conn{c, b.opts.Timeout, context.AfterFunc(b.life, func() { c.Close() })}, nil
+		return &conn{c, b.opts.Timeout, context.AfterFunc(b.life, func() { c.Close() }), b.outage.Watch(b.opts.Timeout),
+			b.outage.Watch(b.opts.Timeout)}, nil
 	}
 }
 
@@ -28,6 +31,8 @@ type conn struct {
 	net.Conn
 	timeout time.Duration
 	forget  func() bool // that the bucket may be closed
+
+	answer, request *blob.Wait // what is read and written: the library reads only what was asked for
 }
 
 // Close implements net.Conn.
@@ -38,7 +43,9 @@ func (c *conn) Close() error {
 
 func (c *conn) Read(p []byte) (int, error) {
 	_ = c.SetReadDeadline(time.Now().Add(c.timeout)) // Read says what is wrong
+	c.answer.Begin()
 	n, err := c.Conn.Read(p)
+	c.answer.End(n > 0)
 	if err != nil {
 		c.Close()
 	}
@@ -47,7 +54,9 @@ func (c *conn) Read(p []byte) (int, error) {
 
 func (c *conn) Write(p []byte) (int, error) {
 	_ = c.SetWriteDeadline(time.Now().Add(c.timeout))
+	c.request.Begin()
 	n, err := c.Conn.Write(p)
+	c.request.End(n > 0)
 	if err != nil {
 		c.Close()
 	}

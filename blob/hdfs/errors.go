@@ -16,15 +16,16 @@ import (
 // What is the matter with a cluster. Those that pass are met only after Options.Patience.
 var (
 	// ErrAway says that no namenode answers.
-	ErrAway = errors.New("no namenode answers: see whether it runs (hdfs dfsadmin -report), and host and port (fs.defaultFS)")
+	ErrAway = blob.Unavailable("no namenode answers: see whether it runs (hdfs dfsadmin -report), and host and port (fs.defaultFS)")
 	// ErrStandby says that the namenode is not the active one.
-	ErrStandby = errors.New("the namenode stands by: name the active one, or all (hdfs://HOST:PORT,HOST:PORT/ or hdfs://NAMESERVICE/)")
+	ErrStandby = blob.Unavailable("the namenode stands by: name the active one, or all (hdfs://HOST:PORT,HOST:PORT/ or hdfs://NAMESERVICE/)")
 	// ErrSafeMode says that nothing can be changed for now.
-	ErrSafeMode = errors.New("the namenode is in safe mode: wait for its datanodes, or ask who set it (hdfs dfsadmin -safemode get)")
+	ErrSafeMode = blob.Unavailable("the namenode is in safe mode: wait for its datanodes, or ask who set it (hdfs dfsadmin -safemode get)")
 	// ErrQuota says that the folder may not have more files, or bytes with all copies.
 	ErrQuota = errors.New("the quota of a folder is used up: remove something, or have it raised (hdfs dfs -count -q shows it)")
 	// ErrDatanodes says that blocks cannot be read or written.
-	ErrDatanodes = errors.New("datanodes do not take or have the blocks: see which live (hdfs dfsadmin -report) and are reached from here")
+	ErrDatanodes = blob.Unavailable("datanodes do not take or have the blocks: " +
+		"see which live (hdfs dfsadmin -report) and are reached from here")
 )
 
 // remote is what is made of an exception of the cluster.

@@ -27,9 +27,9 @@ var (
 	// ErrClock says that the clock of this machine is too far from that of the store.
 	ErrClock = errors.New("the clock of this machine is wrong")
 	// ErrBusy says that the store still asked for patience at the last attempt, or failed by itself. A later attempt may succeed.
-	ErrBusy = errors.New("the store is busy or out of order")
+	ErrBusy = blob.Unavailable("the store is busy or out of order")
 	// ErrUnreachable says that no answer came. A later attempt may succeed.
-	ErrUnreachable = errors.New("the store does not answer")
+	ErrUnreachable = blob.Unavailable("the store does not answer")
 	// ErrMarker says that what tells where a tree is while it is published cannot be read, or is not what it should be.
 	ErrMarker = errors.New("damaged note of a publish")
 )
@@ -40,12 +40,13 @@ var kinds = []struct {
 	kind   error
 	advice string
 }{
-	{"NoSuchKey NotFound 404", fs.ErrNotExist, ""},
+	{"NoSuchKey NotFound", fs.ErrNotExist, ""},
 	{"NoSuchUpload", blob.ErrChanged, "its unfinished upload was removed by somebody; write it again"},
 	{"NoSuchBucket", ErrBucket, "check its name and the endpoint, or make it"},
 	{"PreconditionFailed ConditionalRequestConflict 412 409", blob.ErrChanged, ""},
 	{"ExpiredToken ExpiredTokenException TokenRefreshRequired RequestExpired", ErrCredentials, "they have expired: get new ones"},
-	{"InvalidAccessKeyId SignatureDoesNotMatch InvalidToken InvalidClientTokenId UnrecognizedClientException AuthFailure",
+	{"InvalidAccessKeyId SignatureDoesNotMatch InvalidToken InvalidClientTokenId UnrecognizedClientException AuthFailure " +
+		"XAdminUserNotFound XAdminNoSuchUser NoSuchAccessKey", // the last ones are versitygw's and MinIO's
 		ErrCredentials, "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"},
 	{"AccessDenied Forbidden AllAccessDisabled AccountProblem 403 401", fs.ErrPermission,
 		"check that the policies of the bucket and of these credentials allow s3:GetObject, PutObject, DeleteObject, ListBucket here"},
@@ -166,10 +167,17 @@ func answered(err error) int {
 	return 0
 }
 
-// missing reports that there is no such object. A bucket that is missing is something else.
+// missing reports that there is no such object. Stores answer 404 for other reasons, too, such as a bucket or an access key that they do
+// not know, and say so: only an answer with that code counts, and that to a HEAD, which cannot have a body.
 func missing(err error) bool {
 	var api smithy.APIError
-	return answered(err) == http.StatusNotFound && !(errors.As(err, &api) && api.ErrorCode() == "NoSuchBucket")
+	return answered(err) == http.StatusNotFound && errors.As(err, &api) && (api.ErrorCode() == "NoSuchKey" || api.ErrorCode() == "NotFound")
+}
+
+// noUpload reports that there is no such unfinished upload.
+func noUpload(err error) bool {
+	var api smithy.APIError
+	return errors.As(err, &api) && api.ErrorCode() == "NoSuchUpload"
 }
 
 // refused reports that a condition of a request was not met.

@@ -75,7 +75,7 @@ func (b *Bucket) Sweep(ctx context.Context, name string) (names []string, err er
 			_, err = b.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{
 				Bucket: &b.opts.Bucket, Key: aws.String(b.key(l.name)), UploadId: &l.upload,
 			})
-			if missing(err) {
+			if noUpload(err) || missing(err) {
 				err = nil
 			}
 		case note:

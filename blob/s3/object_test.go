@@ -491,3 +491,24 @@ func TestSweep(t *testing.T) {
 		t.Errorf("%q remain", keys)
 	}
 }
+
+// TestUnknownKey: a 404 that does not speak of the object is no absent object: the credentials are wrong.
+func TestUnknownKey(t *testing.T) {
+	s := serve(t)
+	b := open(t, s, nil)
+	write(t, b, map[string]string{"x": "x"})
+	s.Plan(s3test.After(0, s3test.Absent))
+	claim := func() error { _, err := b.Claim(t.Context(), "m", "me"); return err }
+	for name, do := range map[string]func() error{
+		"open":   func() error { _, err := b.Open(t.Context(), "x"); return err },
+		"list":   func() error { _, err := b.List(t.Context(), "."); return err },
+		"write":  func() error { return blob.WriteAll(t.Context(), b, "y", []byte("y")) },
+		"state":  func() error { _, err := b.State(t.Context(), "x"); return err },
+		"remove": func() error { return b.Remove(t.Context(), "x") },
+		"claim":  claim,
+	} {
+		if err := do(); errors.Is(err, fs.ErrNotExist) || !errors.Is(err, s3.ErrCredentials) || !strings.Contains(err.Error(), "XAdminUserNotFound") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -22,7 +22,7 @@ type Options struct {
 	PartSize    int64         // bytes of the first parts of a large object; 0 is 16 MiB; AWS wants 5 MiB or more
 	Concurrency int           // requests at once for one object, or one tree; 0 is 4
 	Memory      int64         // bytes that all objects together may read ahead; 0 is 128 MiB
-	Attempts    int           // of each request; 0 is 10
+	Attempts    int           // of each request; 0 is what AWS_MAX_ATTEMPTS says, else 10
 	Backoff     time.Duration // longest pause between two attempts; 0 is 10 s
 	Timeout     time.Duration // for how long a connection may not move; 0 is 1 min
 	Stale       time.Duration // age at which a publish that was begun is taken for one whose process ended; 0 is 1 min

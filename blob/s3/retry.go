@@ -23,8 +23,8 @@ type retryer struct {
 	reached *atomic.Bool // an answer came, if only to refuse
 }
 
-func (o *Options) retryer() *retryer {
-	r := &retryer{opts: o, outage: &blob.Outage{Store: Scheme + o.Bucket, Tell: o.Tell, Quiet: o.Quiet}, reached: new(atomic.Bool)}
+func (o *Options) retryer(outage *blob.Outage) *retryer {
+	r := &retryer{opts: o, outage: outage, reached: new(atomic.Bool)}
 	r.Standard = retry.NewStandard(func(r *retry.StandardOptions) {
 		r.MaxAttempts = o.Attempts
 		r.MaxBackoff = o.Backoff

@@ -41,7 +41,7 @@ func TestOutageIsTold(t *testing.T) {
 	var mu sync.Mutex
 	var told []string
 	b := open(t, s, func(o *s3.Options) {
-		o.Attempts, o.Quiet = math.MaxInt32, 20*time.Millisecond
+		o.Attempts, o.Quiet = math.MaxInt32, 300*time.Millisecond // a slow answer is no outage
 		o.Tell = func(text string) { mu.Lock(); defer mu.Unlock(); told = append(told, text) }
 	})
 	write(t, b, map[string]string{"x": "x"})
@@ -66,5 +66,38 @@ func TestOutageIsTold(t *testing.T) {
 	if len(told) != 2 || !strings.HasPrefix(told[0], "s3://store: ") || !strings.Contains(told[0], "; tries again for at most ") ||
 		told[1] != "s3://store answers again" {
 		t.Errorf("told %q, want of one outage and its end", told)
+	}
+}
+
+// TestSilence: a request without an answer, and an answer that breaks off in silence, are reported while they last, and the answer after
+// them; then the store does as before.
+func TestSilence(t *testing.T) {
+	for name, action := range map[string]s3test.Action{"no answer": s3test.Slow, "half an answer": s3test.Stall} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t)
+			told := make(chan string, 100)
+			b := open(t, s, func(o *s3.Options) {
+				o.Quiet, o.Timeout = 200*time.Millisecond, 2*time.Second
+				o.Tell = func(text string) { told <- text }
+			})
+			write(t, b, map[string]string{"x": "some text"})
+			var once sync.Once
+			s.Plan(func(_ int, r *http.Request) (a s3test.Action) {
+				if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/x") {
+					once.Do(func() { a = action })
+				}
+				return a
+			})
+			if text, err := blob.ReadAll(t.Context(), b, "x", 10); err != nil || string(text) != "some text" {
+				t.Errorf("%q, %v", text, err)
+			}
+			first, last := <-told, <-told
+			for !strings.HasSuffix(last, "answers again") { // a busy machine may be late for other requests, too
+				last = <-told
+			}
+			if !strings.HasPrefix(first, "s3://store: no answer to a request for ") || last != "s3://store answers again" {
+				t.Errorf("told %q and %q", first, last)
+			}
+		})
 	}
 }

@@ -42,12 +42,14 @@ var (
 // New is the bucket that the options name. It asks the bucket nothing yet: whether it is there is seen by the first request. ctx bounds
 // the search for a region where no other source names one.
 func New(ctx context.Context, o Options) (*Bucket, error) {
+	attempts := o.Attempts
 	if err := o.fill(); err != nil {
 		return nil, err
 	}
 	base := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { o.transport(t) })
+	outage := &blob.Outage{Store: Scheme + o.Bucket, Tell: o.Tell, Quiet: o.Quiet}
 	load := []func(*config.LoadOptions) error{
-		config.WithHTTPClient(base), config.WithRetryer(func() aws.Retryer { return o.retryer() }),
+		config.WithHTTPClient(base), config.WithRetryer(func() aws.Retryer { return o.retryer(outage) }),
 		config.WithLogger(logging.Nop{}), // errors say what is worth saying
 	}
 	if o.Region != "" {
@@ -60,12 +62,15 @@ func New(ctx context.Context, o Options) (*Bucket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("blob: s3://%s: the configuration of AWS: %w", o.Bucket, err)
 	}
+	if attempts == 0 && cfg.RetryMaxAttempts > 0 {
+		o.Attempts = cfg.RetryMaxAttempts // AWS_MAX_ATTEMPTS
+	}
 	b := &Bucket{opts: o, blocks: make(chan struct{}, max(o.Memory/blockSize, 1))}
 	b.life, b.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	if own, is := cfg.HTTPClient.(*awshttp.BuildableClient); is { // with the certificates of the environment, which loading added
 		b.http = own.GetTransport()
 		cfg.HTTPClient = &http.Client{
-			Transport:     b.http,
+			Transport:     &watched{b.http, outage, o.Timeout},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 	}

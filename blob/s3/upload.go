@@ -48,7 +48,7 @@ func (b *Bucket) complete(ctx context.Context, u upload, parts []types.Completed
 	}
 	in.IfMatch, in.IfNoneMatch = on.headers()
 	_, err := b.client.CompleteMultipartUpload(ctx, in)
-	if missing(err) || refused(err) {
+	if noUpload(err) || missing(err) || refused(err) {
 		if _, mine := b.mine(ctx, u.key, u.mark); mine {
 			return nil
 		}

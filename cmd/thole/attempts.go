@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"thole.example/blob"
 	"thole.example/ps"
 	"thole.example/train"
 )
@@ -173,14 +174,15 @@ func (f *failures) add(p *plan, why error, wrote bool) error {
 	if _, later := errors.AsType[*ps.LaterAttempt](why); later && p.giveUp > 0 { // it may have waited for that
 		f.since, f.pause = time.Time{}, firstAttemptPause // in that one the others go on without it before long
 	}
+	away := errors.Is(why, blob.ErrUnavailable) // a store is waited for as servers and tasks are
 	switch {
 	case wrote:
 		f.fruitless = 0
-	case p.met: // before, --wait says how long that may go on
+	case p.met && !away: // else --wait says how long that may last
 		f.fruitless++
 	}
 	switch {
-	case p.met:
+	case wrote || p.met && !away:
 		f.since, f.pause = time.Time{}, firstAttemptPause
 	case f.since.IsZero():
 		f.since = time.Now()
@@ -195,10 +197,18 @@ func (f *failures) add(p *plan, why error, wrote bool) error {
 		return nil
 	case taken(why) && time.Since(f.since) > takenLimit:
 		return why
-	case p.wait > 0 && time.Since(f.since) > p.wait:
-		return fmt.Errorf("%w; the job did not begin again within %v (--wait is how long to wait)", why, p.wait)
+	case p.waitFor() > 0 && time.Since(f.since) > p.waitFor():
+		return fmt.Errorf("%w; the job did not begin again within %v (--wait is how long to wait)", why, p.waitFor())
 	}
 	return nil
+}
+
+// waitFor is how long the process waits for others and for stores; 0: as long as it takes.
+func (p *plan) waitFor() time.Duration {
+	if p.wait == 0 && p.command != nil && p.command.Flags().Lookup("wait") == nil {
+		return defaultWait
+	}
+	return p.wait
 }
 
 // sleep lets the pause go by, and makes the next one longer.

@@ -19,6 +19,7 @@ type loaded struct {
 	fields  data.Fields  // of its features, as far as it says
 	scaling data.Scaling // of the values of lines
 	known   bool         // this process has read the model
+	number  int          // number of fields that it has weights for; 0: its weights do not depend on fields
 
 	transform *feature.Transform // of the columns of tables, nil if it learned from none
 }
@@ -75,6 +76,9 @@ func (p *plan) look(ctx context.Context) error {
 		}
 	}
 	p.loaded.fields, p.loaded.transform = fieldsOf(file), m.transform
+	if byField(file) {
+		p.loaded.number = file.Data.NumField
+	}
 	if err := p.hashAs(m); err != nil {
 		return err
 	}

@@ -197,6 +197,8 @@ func statusOf(err error) int {
 	switch bad := (usageError{}); {
 	case err == nil:
 		return 0
+	case errors.Is(err, blob.ErrUnavailable): // whatever the command wanted of the store
+		return exitTemporary
 	case errors.As(err, &bad) || errors.Is(err, format.ErrOption):
 		return exitUsage
 	case errors.As(err, &own):
@@ -225,7 +227,7 @@ func (e awayError) Unwrap() error { return e.error }
 // lost, or had been replaced, or the place of the process was another one's, which may end.
 func temporary(err error) bool {
 	_, store := errors.AsType[*storeError](err)
-	store = store || slices.ContainsFunc(storesLater(), func(later error) bool { return errors.Is(err, later) })
+	store = store || errors.Is(err, blob.ErrUnavailable)
 	away := errors.Is(err, errAway) || errors.Is(err, addresses.ErrFewer)
 	return store || away || taken(err) || errors.Is(err, coord.ErrFenced) || ps.Recoverable(err)
 }

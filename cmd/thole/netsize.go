@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"thole.example/algo"
 	"thole.example/data"
@@ -65,6 +66,14 @@ func (p *plan) countFields() error {
 			}
 			some.Set = placed
 		}
+	}
+	switch has, want := p.train.Fields, p.loaded.number; {
+	case want == 0:
+	case has > want:
+		return fmt.Errorf("%s: field %d is new (%s has weights of fields 0 to %d); remove the field from the examples, "+
+			"or train a new model without --load", strings.Join(p.job.data, ", "), has-1, p.load, want-1)
+	default: // examples of some fields alone
+		p.train.Fields = want
 	}
 	p.conf.Size.Fields = p.train.Fields
 	return nil

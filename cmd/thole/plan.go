@@ -187,6 +187,10 @@ func (p *plan) settle(ctx context.Context, e *env, o data.Options) error {
 	j := p.job
 	p.sayClasses(e)
 	p.countClasses()
+	p.digest, p.rows = p.train.Checksum(), p.train.Len()
+	if err := p.countFields(); err != nil {
+		return err
+	}
 	p.sayColumns(e)
 	if p.conf.Dim = p.train.Dim(); p.conf.Dim < p.loaded.dim {
 		p.conf.Dim = p.loaded.dim
@@ -216,10 +220,6 @@ func (p *plan) settle(ctx context.Context, e *env, o data.Options) error {
 		p.batch = algo.BatchOf(p.train.Len())
 	}
 	p.conf.Batch = p.batch
-	p.digest, p.rows = p.train.Checksum(), p.train.Len()
-	if err := p.countFields(); err != nil {
-		return err
-	}
 	model, err := p.build(p.conf)
 	if err != nil {
 		return err
@@ -256,9 +256,9 @@ func (p *plan) suit() error {
 	p.recipe = p.recipe.ForRows(p.train.Len())
 	j, asked := p.job, p.asked
 	j.rule, j.rate, j.schedule, j.per, j.batch, j.epochs = asked.rule, asked.rate, asked.schedule, asked.per, asked.batch, asked.epochs
-	dim, classes := p.conf.Dim, p.conf.Classes
+	dim, classes, fields := p.conf.Dim, p.conf.Classes, p.conf.Size.Fields
 	err := p.chooseRule()
-	p.conf.Dim, p.conf.Classes = dim, classes
+	p.conf.Dim, p.conf.Classes, p.conf.Size.Fields = dim, classes, fields
 	return err
 }
 

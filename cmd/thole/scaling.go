@@ -79,12 +79,9 @@ func (p *plan) scale(ctx context.Context, e *env, o data.Options) error {
 	return p.valid.Scale(p.train.Scaling)
 }
 
-// hasZeros reports whether a column that a row leaves out has the value 0 there. In lines that name fields, and where the position of a
-// value gives its field, it is a missing value.
+// hasZeros reports whether a column that a row leaves out has the value 0 there. Where the position of a value gives its field, it is
+// missing.
 func (p *plan) hasZeros(ctx context.Context, o data.Options) bool {
-	if namesFields(ctx, p.paths, p.format, p.data) {
-		return false
-	}
 	if o.Fields.Number > 0 {
 		files, err := data.Files(ctx, p.paths, p.data)
 		if err != nil || len(files) == 0 {

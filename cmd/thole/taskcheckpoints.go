@@ -155,6 +155,10 @@ func (s *taskCheckpoints) without(ctx context.Context, err error) error {
 	s.going = nil
 	switch {
 	case ctx.Err() == nil && errors.Is(err, rpc.ErrLost) && !errors.Is(err, rpc.ErrClosed) && s.client.Retry() > 0:
+	case ctx.Err() == nil && errors.Is(err, blob.ErrUnavailable): // the servers have everything: the next checkpoint may be written
+		if !s.failed {
+			s.say("checkpoint %s could not be written: %v; the training goes on", s.to, err)
+		}
 	case ctx.Err() != nil || ps.Recoverable(err):
 		return err
 	case errors.Is(err, rpc.ErrPassed): // the next step has another moment

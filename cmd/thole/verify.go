@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"thole.example/blob"
 	"thole.example/format"
 	"thole.example/internal/number"
 )
@@ -35,13 +36,18 @@ and checksums where there are some. The exit status is 0 only if all is well.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			var found []checkFinding
 			bad := 0
+			var away error
 			for _, path := range args {
 				f, err := s.verify(c.Context(), e, path)
 				if bad := (usageError{}); c.Context().Err() != nil || errors.As(err, &bad) || errors.Is(err, format.ErrOption) {
 					return err
 				}
-				if err != nil {
+				if errors.Is(err, blob.ErrUnavailable) {
+					away = err
+				} else if err != nil {
 					bad++
+				}
+				if err != nil {
 					f.Problems = strings.Split(err.Error(), "\n")
 				}
 				f.OK = err == nil
@@ -56,6 +62,9 @@ and checksums where there are some. The exit status is 0 only if all is well.`,
 				if err := writeJSON(e.out, found); err != nil {
 					return err
 				}
+			}
+			if bad == 0 && away != nil {
+				return fmt.Errorf("not all of %d could be checked: %w", len(args), away)
 			}
 			if bad > 0 {
 				return fmt.Errorf("%d of %d did not pass", bad, len(args))

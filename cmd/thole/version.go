@@ -41,10 +41,20 @@ func readBuild() build {
 	return b
 }
 
+// develVersion is what Go calls the version of a module that was built in its own folder.
+const develVersion = "(devel)"
+
 func (b build) text() string {
-	text := "thole " + b.Version
-	if b.Commit != "" {
-		text += ", commit " + b.Commit
+	var text string
+	switch {
+	case b.Version != develVersion && b.Commit != "":
+		text = fmt.Sprintf("thole %s, commit %s", b.Version, b.Commit)
+	case b.Version != develVersion:
+		text = "thole " + b.Version
+	case b.Commit != "":
+		text = "thole of commit " + b.Commit
+	default:
+		text = "thole of an unknown commit (built without -buildvcs)"
 	}
 	if b.Modified {
 		text += " with changes"

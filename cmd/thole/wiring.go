@@ -28,11 +28,6 @@ func stores(tell func(text string)) []blob.Store {
 	return []blob.Store{s3.Store(tell), hdfs.Store(tell)}
 }
 
-// storesLater are what stores fail with that may do later.
-func storesLater() []error {
-	return []error{s3.ErrBusy, s3.ErrUnreachable, hdfs.ErrAway, hdfs.ErrStandby, hdfs.ErrSafeMode, hdfs.ErrDatanodes}
-}
-
 // syncHelp says what --sync does.
 const syncHelp = "wait until models and checkpoints are on the disk before they count as saved"
 

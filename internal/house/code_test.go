@@ -34,6 +34,7 @@ var panics = map[string]string{
 // clocks says which packages below floor 3 may ask what time it is, and for what.
 var clocks = map[string]string{
 	"rpc/tcp":   "deadlines of connections",
+	"blob":      "how long a store has not answered, which is reported",
 	"blob/hdfs": "deadlines of connections, and the age of leftovers",
 	"blob/s3":   "deadlines of connections",
 	"coord":     "leases of roles, which no result depends on",

@@ -19,13 +19,16 @@ import (
 type Action int
 
 // The actions. A request that is Lost has been carried out, but its answer does not arrive; one that is Cut has not been. Half sends the
-// first half of an answer's body. Slow is a connection on which nothing moves until the server is closed.
+// first half of an answer's body, and Stall does, too, with nothing after it until the server is closed. Slow is a connection on which
+// nothing moves until then. Absent is an answer of 404 for another reason than an absent object.
 const (
 	Pass Action = iota
 	Cut
 	Lost
 	Half
+	Stall
 	Slow
+	Absent
 	SlowDown
 	InternalError
 	Forbidden
@@ -37,6 +40,7 @@ const (
 
 // refusals are the answers of actions that are errors.
 var refusals = map[Action]failure{
+	Absent:        {404, "XAdminUserNotFound", "The specified user does not exist."},
 	SlowDown:      {503, "SlowDown", "Please reduce your request rate."},
 	InternalError: {500, "InternalError", "We encountered an internal error. Please try again."},
 	Forbidden:     {403, "AccessDenied", "Access Denied"},
@@ -187,6 +191,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	text := answer.Body.Bytes()
 	if action == Half && r.Method == http.MethodGet && len(text) > 1 {
 		w.Write(text[:len(text)/2])
+		hangUp(w)
+		return
+	}
+	if action == Stall && r.Method == http.MethodGet && len(text) > 1 {
+		w.Write(text[:len(text)/2])
+		http.NewResponseController(w).Flush()
+		<-s.end
 		hangUp(w)
 		return
 	}
