@@ -132,16 +132,18 @@ func LoadFiles(ctx context.Context, paths []string, in io.Reader, opt Options) (
 // inputs are the files as inputs, which are opened when they are read; in is what Stdin stands for.
 func inputs(ctx context.Context, store blob.Bucket, paths []string, in io.Reader) ([]Input, error) {
 	ins := make([]Input, len(paths))
-	for i, path := range paths {
+	err := eachAhead(len(paths), func(i int) (err error) {
+		path := paths[i]
 		ins[i] = Input{Name: path, file: path != Stdin}
 		if path == Stdin {
 			ins[i].Stream = in
-			continue
+			return nil
 		}
-		var err error
-		if ins[i].Size, err = Size(ctx, store, path); err != nil { // below 0: found out by reading it
-			return nil, err
-		}
+		ins[i].Size, err = Size(ctx, store, path) // below 0: found out by reading it
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return ins, nil
 }

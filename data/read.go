@@ -158,6 +158,8 @@ func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*se
 	}
 	fielded, table := false, false
 	var kept []string // columns whose cells are kept, which all tables have
+	files := newOpener(ctx, opt.Store, ins)
+	defer files.close()
 	var err error
 	if r.folders, err = foldersOf(ins); err != nil {
 		return err
@@ -185,7 +187,8 @@ func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*se
 				tell(end, total)
 			}
 		}
-		if err := r.one(ctx, in, s, func(c *chunk) error { return use(s, c) }); err != nil {
+		open := func() (file, error) { return files.open(i) }
+		if err := r.one(ctx, in, s, open, func(c *chunk) error { return use(s, c) }); err != nil {
 			return err
 		}
 		before, kept = end, s.kept
@@ -198,9 +201,9 @@ func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*se
 }
 
 // one reads an input, and has its file open only while it does.
-func (r *reader) one(ctx context.Context, in Input, s *settings, use func(*chunk) error) error {
+func (r *reader) one(ctx context.Context, in Input, s *settings, open func() (file, error), use func(*chunk) error) error {
 	if in.file {
-		f, err := openFile(ctx, s.Store, in.Name)
+		f, err := open()
 		if err != nil {
 			return err
 		}

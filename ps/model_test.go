@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"thole.example/blob"
@@ -370,4 +371,91 @@ func TestLoadFails(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// TestLoadReplaced: several servers that load a model which is replaced at any moment all load the same one.
+func TestLoadReplaced(t *testing.T) {
+	meta := matrix.Meta{Name: "m", Rows: 1, Cols: 30, DType: matrix.F64}
+	swapped := 0
+	for at := 1; at < 16; at++ {
+		bucket := &swapping{Mem: &blob.Mem{}}
+		for value, path := range []string{"saved", "other"} {
+			jobOn(t, 2, 1, bucket, func(ctx context.Context, p *ps.Client, _ int) error {
+				meta := meta
+				meta.Init = matrix.Init{Kind: "constant", Scale: float64(value + 1)}
+				if err := p.Create(ctx, "", meta); err != nil {
+					return err
+				}
+				return p.Save(ctx, ps.SaveOptions{Codec: "angel", Path: path, Lossy: true})
+			})
+		}
+		bucket.at.Store(int64(at))
+		jobOn(t, 3, 1, bucket, func(ctx context.Context, p *ps.Client, _ int) error {
+			if err := p.Create(ctx, "", meta); err != nil {
+				return err
+			}
+			if err := p.Load(ctx, ps.LoadOptions{Path: "saved"}); err != nil {
+				return err
+			}
+			m, err := p.Matrix("m")
+			if err != nil {
+				return err
+			}
+			row, err := m.GetRow(ctx, 0)
+			if err != nil {
+				return err
+			}
+			values := row.ToDense().Data.Values().([]float64)
+			for _, v := range values {
+				if v != values[0] || v == 0 {
+					return fmt.Errorf("replaced at access %d: values %v", at, values)
+				}
+			}
+			return nil
+		})
+		if bucket.at.Load() <= 0 {
+			swapped++
+		}
+	}
+	if swapped < 6 {
+		t.Errorf("%d models were replaced while they were loaded", swapped)
+	}
+}
+
+// swapping replaces the model at "saved" by that at "other" before an access.
+type swapping struct {
+	*blob.Mem
+	at atomic.Int64 // accesses until then; below 1: it has been
+}
+
+func (s *swapping) access(ctx context.Context) {
+	if s.at.Add(-1) == 0 {
+		over, err := s.Mem.State(ctx, "saved")
+		if err == nil {
+			err = s.Mem.Publish(ctx, "other", "saved", over)
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+}
+
+func (s *swapping) State(ctx context.Context, name string) (blob.State, error) {
+	s.access(ctx)
+	return s.Mem.State(ctx, name)
+}
+
+func (s *swapping) List(ctx context.Context, tree string) ([]blob.Info, error) {
+	s.access(ctx)
+	return s.Mem.List(ctx, tree)
+}
+
+func (s *swapping) Open(ctx context.Context, name string) (blob.Object, error) {
+	s.access(ctx)
+	return s.Mem.Open(ctx, name)
+}
+
+func (s *swapping) Pin(ctx context.Context, name string) (blob.Pinned, error) {
+	s.access(ctx)
+	return s.Mem.Pin(ctx, name)
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"slices"
 
+	"thole.example/blob"
 	"thole.example/rpc"
 )
 
@@ -252,11 +254,45 @@ func (c *Client) Load(ctx context.Context, o LoadOptions) error {
 	for _, m := range c.order {
 		m.cache.forget()
 	}
-	return c.changeAlone(ctx, func(int) (*rpc.Request, error) {
-		q, err := control(rpc.OpLoad, rpc.Load{Path: o.Path, Codec: o.Codec, Set: o.Set, Matrices: names, Round: o.Round, Partial: o.Partial})
-		if err == nil {
-			q.Clock = int32(c.clock)
+	return blob.Again(ctx, func() error {
+		before, err := c.statesOf(ctx, o.Path)
+		if err != nil {
+			return err
 		}
-		return q, err
+		err = c.changeAlone(ctx, func(int) (*rpc.Request, error) {
+			q, err := control(rpc.OpLoad, rpc.Load{Path: o.Path, Codec: o.Codec, Set: o.Set, Matrices: names, Round: o.Round, Partial: o.Partial})
+			if err == nil {
+				q.Clock = int32(c.clock)
+			}
+			return q, err
+		})
+		if err != nil {
+			return err
+		}
+		after, err := c.statesOf(ctx, o.Path)
+		if err == nil && !slices.Equal(before, after) {
+			err = fmt.Errorf("ps: load %s: it was replaced while %d servers loaded it: %w", o.Path, len(c.links), blob.ErrChanged)
+		}
+		return err
 	})
+}
+
+// statesOf is what each server sees at a path: if none of it changes while all load, they load the same. One server needs no comparison.
+func (c *Client) statesOf(ctx context.Context, path string) ([]string, error) {
+	states := make([]string, len(c.links))
+	if len(states) == 1 {
+		return states, nil
+	}
+	xs, err := c.askAll(ctx, rpc.OpLook, func(int) any { return rpc.Look{Path: path} })
+	if err != nil {
+		return nil, err
+	}
+	for i, x := range xs {
+		var seen rpc.Looked
+		if err := x.link.read(x.resp, &seen); err != nil {
+			return nil, err
+		}
+		states[i] = seen.State
+	}
+	return states, nil
 }

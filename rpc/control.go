@@ -190,7 +190,7 @@ type Load struct {
 	Checkpoint bool `json:"checkpoint,omitempty"`
 }
 
-// Look is the argument of OpLook: which matrix at a path it is about.
+// Look is the argument of OpLook: which matrix at a path it is about; without a name only the state of the path is asked for.
 type Look struct {
 	Path   string            `json:"path"`            // within the servers' bucket
 	Codec  string            `json:"codec,omitempty"` // "": found out
@@ -203,6 +203,8 @@ type Looked struct {
 	Rows   int64 `json:"rows"`
 	Cols   int64 `json:"cols"`
 	Values int64 `json:"values"` // cells that have a value other than zero
+
+	State string `json:"state,omitempty"` // of the path, where no matrix was named
 }
 
 // Restored answers OpLoad of a checkpoint: what it was of.

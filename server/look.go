@@ -30,6 +30,10 @@ func (s *Server) look(m *member, x *rpc.Exchange) {
 }
 
 func (s *Server) count(ctx context.Context, a *rpc.Look) (out rpc.Looked, err error) {
+	if a.Matrix == "" {
+		state, err := s.Bucket.State(ctx, a.Path)
+		return rpc.Looked{State: string(state)}, err
+	}
 	r, _, err := s.Codecs.Open(ctx, s.Bucket, a.Path, a.Codec, format.Options{Set: a.Set})
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, format.ErrUnknown):
