@@ -13,11 +13,11 @@ import (
 
 // TreeLoss is what scores of trees are measured by: their objective as a loss, with scores of float64 (graph.Wide). It computes no
 // gradients. Objectives of other programs are known by their names there; of one that is not known the link decides. The loss of a
-// ranking is 1 less NDCG, which is of groups: no row has one.
+// ranking is 1 less NDCG, which is of groups: no row has one. Several scores that are not classes make it a graph.Several.
 func TreeLoss(o *tree.Objective, classes int) (graph.Loss, error) {
 	row := rowLossOf(o)
 	if row.task != Multiclass && classes != 1 {
-		return nil, fmt.Errorf("%d values of an example by the objective %q, want one, or a score for each class", classes, o.Name)
+		return newOutputsLoss(&treeLoss{o, row}, classes)
 	}
 	if row.task == Multiclass && classes < 2 {
 		return nil, fmt.Errorf("%d score of an example by the objective %q, want one for each class", classes, o.Name)

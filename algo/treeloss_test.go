@@ -110,7 +110,7 @@ func TestTreeLossRefuses(t *testing.T) {
 		classes int
 		want    string
 	}{
-		{tree.Objective{Name: "regression", Link: tree.Identity}, 2, "2 values of an example"}, {tree.Objective{Link: tree.Softmax}, 1, "want one for each class"},
+		{tree.Objective{Name: "lambdarank", Link: tree.Identity}, 2, "2 scores of a row, want one"}, {tree.Objective{Link: tree.Softmax}, 1, "want one for each class"},
 	} {
 		if _, err := TreeLoss(&c.o, c.classes); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v", err)

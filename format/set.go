@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -89,6 +90,9 @@ func (s Set) detect(ctx context.Context, b blob.Bucket, name string) (c Codec, d
 	if whole := s.partOf(ctx, b, name, infos); whole != "" {
 		return nil, "", fmt.Errorf("%s: %w: %s", name, ErrUnknown, whole)
 	}
+	if what := foreignAt(ctx, b, name, infos); what != "" {
+		return nil, "", fmt.Errorf("%s: %w: %s", name, ErrUnknown, what)
+	}
 	if near := s.nearest(ctx, b, name, infos[0].Name != name); near != nil {
 		return nil, "", fmt.Errorf("%s: %w, the nearest is damaged: %w", name, ErrUnknown, near)
 	}
@@ -105,8 +109,15 @@ func (s Set) partOf(ctx context.Context, b blob.Bucket, name string, infos []blo
 		if c.Info().Ext != "" {
 			continue
 		}
-		if dialect, err := Sniff(ctx, c, b, dir); err == nil && dialect != "" {
-			return fmt.Sprintf("a file of the %s model %s, want the whole of it", c.Info().Name, dir)
+		if dialect, err := Sniff(ctx, c, b, dir); err != nil || dialect == "" {
+			continue
+		}
+		if r, err := c.Open(ctx, b, dir, Options{}); err == nil {
+			own := slices.ContainsFunc(r.Matrices(), func(m matrix.Meta) bool { return !strings.Contains(m.Name, "/") })
+			r.Close()
+			if own { // not only matrices of models in folders below
+				return fmt.Sprintf("a file of the %s model %s, want the whole of it", c.Info().Name, dir)
+			}
 		}
 	}
 	return ""
@@ -199,6 +210,38 @@ func found(ctx context.Context, b blob.Bucket, name string, infos []blob.Info) s
 		}
 	}
 	return fmt.Sprintf("%d bytes", infos[0].Size)
+}
+
+// foreignHead is how many bytes of a file foreign looks at.
+const foreignHead = 64 << 10
+
+// foreignAt names the model of another program at a path; "" of all else.
+func foreignAt(ctx context.Context, b blob.Bucket, name string, infos []blob.Info) string {
+	if infos[0].Name != name {
+		return ""
+	}
+	o, err := b.Open(ctx, name)
+	if err != nil {
+		return ""
+	}
+	defer o.Close()
+	head := make([]byte, min(foreignHead, infos[0].Size))
+	if _, err := o.ReadAt(head, 0); err != nil {
+		return ""
+	}
+	return foreign(head)
+}
+
+// foreign names a model of another program that no codec reads; "" of all else.
+func foreign(head []byte) string {
+	catboost := bytes.HasPrefix(head, []byte("CBM1"))
+	if text := bytes.TrimLeft(head, " \t\r\n"); bytes.HasPrefix(text, []byte("{")) {
+		catboost = bytes.Contains(text, []byte(`"oblivious_trees"`)) || bytes.Contains(text, []byte(`"float_features"`))
+	}
+	if catboost {
+		return "a model of CatBoost, which is not read: LightGBM's and XGBoost's models of trees are"
+	}
+	return ""
 }
 
 // Open detects the format of a path, or takes the named one, and opens it.

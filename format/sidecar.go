@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"thole.example/blob"
 	"thole.example/dump"
@@ -181,10 +183,48 @@ func ReadSidecar(ctx context.Context, b blob.Bucket, file string) (*Sidecar, err
 		return nil, err
 	}
 	s := &Sidecar{}
+	if old, is, err := oldSidecar(text); is {
+		if err != nil {
+			return nil, fmt.Errorf("file %s: %w: %w", file+SidecarExt, err, ErrCorrupt)
+		}
+		return old, nil
+	}
 	if err := json.Unmarshal(text, s); err != nil {
 		return nil, fmt.Errorf("file %s: not as DAPHNE writes it: %v: %w", file+SidecarExt, err, ErrCorrupt)
 	}
 	return s, nil
+}
+
+// oldSidecar reads what DAPHNE had before it had JSON (2022): rows, columns and whether all values have one type, then that type, or those
+// of all columns and their labels: "5,5,1,f64", "2,2,0,si64,f64,a,b". is is false of anything that begins otherwise.
+func oldSidecar(text []byte) (s *Sidecar, is bool, err error) {
+	words := strings.Split(string(bytes.TrimSpace(text)), ",")
+	var sizes [2]int64
+	for i := range sizes {
+		if i >= len(words) {
+			return nil, false, nil
+		}
+		if sizes[i], err = strconv.ParseInt(words[i], 10, 64); err != nil {
+			return nil, false, nil
+		}
+	}
+	s = &Sidecar{NumRows: &sizes[0], NumCols: &sizes[1]}
+	cols := sizes[1]
+	switch types := words[2:]; {
+	case len(types) == 2 && types[0] == "1":
+		s.ValueType = types[1]
+	case len(types) > 0 && types[0] == "0" && cols > 0 && (int64(len(types)-1) == cols || int64(len(types)-1) == 2*cols):
+		for i := range cols {
+			c := SidecarColumn{ValueType: types[1+i], Label: fmt.Sprintf("col_%d", i)}
+			if int64(len(types)-1) == 2*cols {
+				c.Label = types[1+cols+i]
+			}
+			s.Schema = append(s.Schema, c)
+		}
+	default:
+		return nil, true, fmt.Errorf("%.60q, want ROWS,COLUMNS,1,TYPE, or ROWS,COLUMNS,0 and a type and a label for each column", text)
+	}
+	return s, true, nil
 }
 
 // shownSidecar is how many bytes of a sidecar are shown.

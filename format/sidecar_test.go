@@ -126,3 +126,34 @@ func TestSidecarIsRead(t *testing.T) {
 		}
 	}
 }
+
+// TestOldSidecar reads what DAPHNE wrote before it had JSON.
+func TestOldSidecar(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"5,5,1,f64", "5 x 5 f64"}, {"5,5,1,f64\n", "5 x 5 f64"}, {"2,3,1,si8", "2 x 3 i8"}, {"2,2,0,f64,f64,a,b\n", "2 x 2 f64 [a b]"},
+		{"2,2,0,si64,f64", "2 x 2 f64 [col_0 col_1]"},
+		{"5,5", "want ROWS,COLUMNS,1,TYPE"}, {"5,5,1", "want ROWS"}, {"5,5,2,f64", "want ROWS"}, {"2,2,0,f64", "want ROWS"},
+		{"2,9223372036854775807,0,f64", "want ROWS"}, {"5,5,1,f65", `valueType "f65"`}, {"-5,5,1,f64", "want none below 0"}, {"5;5", "not as DAPHNE"},
+		{"2,-1,0", "want ROWS"}, {"2,0,0", "want ROWS"}, {"5,5,1,f64,3", "want ROWS"},
+	} {
+		b := &blob.Mem{}
+		if err := blob.WriteAll(t.Context(), b, "m.csv.meta", []byte(c.text)); err != nil {
+			t.Fatal(err)
+		}
+		m := matrix.Meta{Name: "m"}
+		s, err := format.ReadSidecar(t.Context(), b, "m.csv")
+		if err == nil {
+			err = s.Fill(&m)
+		}
+		got := fmt.Sprintf("%d x %d %v", m.Rows, m.Cols, m.DType)
+		if m.Labels != nil {
+			got += fmt.Sprint(" ", m.Labels)
+		}
+		if err != nil {
+			got = err.Error()
+		}
+		if err != nil && !errors.Is(err, format.ErrCorrupt) || !strings.Contains(got, c.want) || err == nil && got != c.want {
+			t.Errorf("%s: %s, want %s", c.text, got, c.want)
+		}
+	}
+}

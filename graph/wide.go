@@ -9,6 +9,17 @@ type Wide interface {
 	PredictWide(to, score []float64) []float64
 }
 
+// Several is a Wide of models with several outputs for each row that are not classes: quantiles of the label, or targets.
+type Several interface {
+	Wide
+	// Outputs are their names.
+	Outputs() []string
+	// Measured reports whether the label of a row measures all of them; if not, losses are NaN.
+	Measured() bool
+	// OutputLoss is the loss of one output of a row.
+	OutputLoss(k int, score []float64, label float32) float64
+}
+
 // PredictWide is Predict of a row of scores of float64, which are rounded to float32 unless the loss takes them as they are.
 func PredictWide(l Loss, to, score []float64) []float64 {
 	if w, ok := l.(Wide); ok {

@@ -108,46 +108,9 @@ func conv2d(c *call) error {
 	if c.t("Bias") != nil {
 		return fmt.Errorf("input Bias: %w", ErrOp)
 	}
-	convolve(x, f, out, &w, int(groups))
+	newConvolution(x, f, out, &w, int(groups)).run()
 	c.give(out)
 	return nil
-}
-
-func convolve(x, f, out *Tensor, w *window, groups int) {
-	channels, each := f.Dims[1], f.Dims[0]/groups
-	plane, size := x.Dims[2]*x.Dims[3], w.size[0]*w.size[1]
-	to := 0
-	for n := range x.Dims[0] {
-		for m := range f.Dims[0] {
-			image := x.F[(n*x.Dims[1]+m/each*channels)*plane:]
-			filter := f.F[m*channels*size:][:channels*size]
-			for r := range w.out[0] {
-				for col := range w.out[1] {
-					out.F[to] = w.point(image, filter, channels, r, col, x.Dims[2], x.Dims[3])
-					to++
-				}
-			}
-		}
-	}
-}
-
-// point is one output of a convolution.
-func (w *window) point(image, filter []float32, channels, r, col, rows, cols int) float32 {
-	s := 0.0
-	for ch := range channels {
-		for i := range w.size[0] {
-			y := w.place(0, r, i)
-			if y < 0 || y >= rows {
-				continue
-			}
-			for j := range w.size[1] {
-				if x := w.place(1, col, j); x >= 0 && x < cols {
-					s += float64(image[(ch*rows+y)*cols+x]) * float64(filter[(ch*w.size[0]+i)*w.size[1]+j])
-				}
-			}
-		}
-	}
-	return float32(s)
 }
 
 // pool2d is the largest value or the mean of each window.

@@ -108,7 +108,7 @@ func trials() []trial {
 	in, xy := oneIn, twoIn
 	image := map[string]*Tensor{"Input": seq(1, 1, 3, 3), "Filter": Floats([]float32{1, 0, 0, 1}, 1, 1, 2, 2)}
 	corner := Floats([]float32{1, 0, 0, 0, 0, 0, 0, 0, 0}, 1, 1, 3, 3)
-	return slices.Concat(relationTrials(), layoutTrials(), pickTrials(), []trial{
+	return slices.Concat(relationTrials(), layoutTrials(), pickTrials(), seriesTrials(), []trial{
 		{"mul", xy(seq(1, 2, 2), seq(4, 1)), attrs{"x_num_col_dims": int64(1)}, "[1 1] [14]"},
 		{"mul", xy(seq(2, 1, 2), seq(2, 1)), attrs{"x_num_col_dims": int64(2)}, "[2 1 1] [1 3]"},
 		{"matmul_v2", xy(x23, seq(3)), nil, "[2] [5 14]"},

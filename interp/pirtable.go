@@ -88,5 +88,5 @@ func pirOps() []pirOp {
 		"swish", "elu", "softplus", "rsqrt", "log_softmax", "floor", "ceil", "round", "reciprocal", "logical_not"} {
 		list = append(list, pirOp{"pd_op." + same, same, x, out, nil}, pirOp{"pd_op." + same + "_", same, x, out, nil})
 	}
-	return slices.Concat(list, layoutPIR(), pickPIR(), lossPIR(), curvePIR())
+	return slices.Concat(list, layoutPIR(), pickPIR(), seriesPIR(), lossPIR(), curvePIR())
 }

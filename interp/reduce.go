@@ -69,7 +69,7 @@ func smallestI(v []int64) int64 { return slices.Min(v) }
 func reduction(floats func(v []float32) float32, ints func(v []int64) int64) func(c *call) error {
 	return func(c *call) error {
 		x := c.t("X")
-		if x.whole() {
+		if ints != nil && x.whole() {
 			as := x.Type
 			if c.op.name == "reduce_sum" {
 				as = matrix.I64

@@ -94,7 +94,9 @@ func cuts(whole, n int, sections []int64) (sizes []int, err error) {
 }
 
 // unstack gives each place of a dimension, which the results do not have.
-func unstack(c *call) error {
+func unstack(c *call) error { return unstackTo(c, "Y") }
+
+func unstackTo(c *call, slot string) error {
 	x := c.t("X")
 	axis, err := c.int("axis")
 	if err != nil {
@@ -113,5 +115,5 @@ func unstack(c *call) error {
 		t.Dims = slices.Delete(t.Dims, at, at+1)
 		list = append(list, t)
 	}
-	return c.giveAll("Y", list)
+	return c.giveAll(slot, list)
 }

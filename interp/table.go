@@ -50,7 +50,7 @@ func ops() []op {
 	lookup := []setting{{"padding_idx", int64(-1), ""}, {"is_sparse", false, ""}}
 	conv := []setting{{"strides", []int64{1, 1}, ""}, {"paddings", []int64{0, 0}, ""}, {"dilations", []int64{1, 1}, ""},
 		{"groups", int64(1), ""}, {"padding_algorithm", "EXPLICIT", ""}, {"data_format", "NCHW", ""}}
-	return slices.Concat(layoutOps(), pickOps(), lossOps(), curveOps(), []op{
+	return slices.Concat(layoutOps(), pickOps(), seriesOps(), lossOps(), curveOps(), []op{
 		{"mul", xy, out, []setting{{"x_num_col_dims", int64(1), ""}, {"y_num_col_dims", int64(1), ""},
 			{"scale_x", only{1.0}, ""}, {"scale_y", only{[]float64{1}}, ""}, {"scale_out", only{1.0}, ""}}, mul},
 		{"matmul", xy, out, []setting{{"transpose_X", false, ""}, {"transpose_Y", false, ""}, {"alpha", 1.0, ""},

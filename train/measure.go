@@ -98,6 +98,9 @@ func Measure(s *Scored, more ...string) (Metrics, error) {
 	if err := checkNames(s.Loss, more); err != nil {
 		return nil, err
 	}
+	if several, ok := s.Loss.(graph.Several); ok {
+		return s.measureOutputs(several), nil
+	}
 	chosen := slices.DeleteFunc(fitting(s.Loss), func(x metric.Metric) bool {
 		usual := x.Usual && (!x.Groups || s.Loss.Task() == graph.Ranking)
 		return !usual && !slices.Contains(more, x.Name)
@@ -118,6 +121,25 @@ func Measure(s *Scored, more ...string) (Metrics, error) {
 		m = append(m, Metric{x.Name, x.Of(in)})
 	}
 	return m, nil
+}
+
+// measureOutputs is the mean loss of all outputs, and of each of them.
+func (s *Scored) measureOutputs(loss graph.Several) Metrics {
+	mean, weight := s.meanLoss(nil)
+	m := Metrics{{loss.Name(), mean}}
+	names := loss.Outputs()
+	for k, name := range names {
+		sum := 0.0
+		for i, y := range s.Label {
+			l := loss.OutputLoss(k, s.Score[i*len(names):(i+1)*len(names)], y)
+			if len(s.Weight) > 0 {
+				l = float64(float64(s.Weight[i]) * l)
+			}
+			sum += l
+		}
+		m = append(m, Metric{loss.Name() + "_" + name, sum / weight})
+	}
+	return m
 }
 
 // MeasureOne is one of the metrics of Measure, without the others.
@@ -229,6 +251,9 @@ func predictsProbabilities(loss graph.Loss) bool {
 
 // fitting are the metrics of the table that a model with the loss can be measured by, beside the loss.
 func fitting(loss graph.Loss) []metric.Metric {
+	if _, ok := loss.(graph.Several); ok {
+		return nil // others compare one prediction with the label
+	}
 	without := loss.Task() == graph.Classification && !predictsProbabilities(loss)
 	return slices.DeleteFunc(metric.Metrics(), func(m metric.Metric) bool {
 		return !m.For(metric.Task(loss.Task())) || m.Name == loss.Name() || m.Probability && without

@@ -81,7 +81,7 @@ func (f *benchFlags) start(ctx context.Context, e *env) (*exec.Cmd, string, erro
 		args = append(args, "--tls-cert", f.trust.cert, "--tls-key", f.trust.key, "--tls-clients", f.trust.ca)
 	}
 	c := exec.CommandContext(ctx, self, args...)
-	c.Stderr, c.Env = e.err, flagsOnly(e.root)
+	c.Stderr, c.Env = raw(e.err), flagsOnly(e.root)
 	if _, err := c.StdinPipe(); err != nil { // nobody writes: it is open until this process ends, or c.Wait
 		return nil, "", err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"thole.example/graph"
 	"thole.example/metric"
 	"thole.example/report"
 )
@@ -114,6 +115,8 @@ func (v *evaluation) run(ctx context.Context, e *env, args []string) error {
 	case s.groupless:
 		return fmt.Errorf("%s: examples without groups, within which %s puts them in order; want %s", strings.Join(v.job.data, ", "), model,
 			groupsWanted)
+	case s.outputs != nil:
+		return fmt.Errorf("%s: %s; thole predict --no-label scores them", model, s.notMeasured())
 	case s.of == nil:
 		return fmt.Errorf("%s: no labels, want some to compare predictions with (thole predict scores examples without)",
 			strings.Join(v.job.data, ", "))
@@ -122,6 +125,9 @@ func (v *evaluation) run(ctx context.Context, e *env, args []string) error {
 		if s.Importance, err = v.importance.measure(ctx, e, model, s); err != nil {
 			return err
 		}
+	}
+	if _, several := s.of.Loss.(graph.Several); several && page != nil {
+		return usageError{fmt.Errorf("--report: %s predicts several quantiles, and the page is of one prediction; leave out --report", model)}
 	}
 	if page != nil {
 		out = page.reports()

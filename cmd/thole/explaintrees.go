@@ -21,7 +21,9 @@ type scoreFinding struct {
 	Row       int64                `json:"row"`
 	Classes   []string             `json:"classes,omitempty"` // of several, one for each margin
 	Margin    []float64            `json:"margin"`
-	Predicted string               `json:"prediction"`            // a number, or a class
+	Outputs   []string             `json:"outputs,omitempty"`     // of several that are not classes, one for each margin
+	Predicted string               `json:"prediction"`            // a number, or a class; of several outputs all numbers
+	Outcomes  []float64            `json:"predictions,omitempty"` // of each output
 	Values    []float64            `json:"probability,omitempty"` // of each class
 	Base      []float64            `json:"base"`
 	Features  []contributedFeature `json:"contributions"`
@@ -120,7 +122,13 @@ func (x *explanation) explain(g *scoring, b *data.Batch, at int) *scoreFinding {
 	if len(g.texts) == 2 && n == 1 && g.loss.Task() == graph.Classification {
 		f.of = fmt.Sprintf(" (%s)", g.texts[1])
 	}
-	if n > 1 {
+	switch {
+	case g.outputs != nil:
+		f.Outputs, f.Outcomes = g.outputs, said
+		for _, v := range said[1:] {
+			f.Predicted += fmt.Sprintf(", %.6g", v)
+		}
+	case n > 1:
 		f.Predicted, f.Values = h.text(h.classes[int(said[0])]), said[1:]
 		for _, c := range h.classes {
 			f.Classes = append(f.Classes, h.text(c))
@@ -166,10 +174,11 @@ func (f *scoreFinding) print(out io.Writer) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\n", clipped(name, longText), clipped(value, longText))
 	}
-	for _, c := range f.Classes {
+	heads := append(f.Classes, f.Outputs...) // there are only ever one of both
+	for _, c := range heads {
 		fmt.Fprintf(w, "%s\t", clipped(c, shortText))
 	}
-	if len(f.Classes) == 0 {
+	if len(heads) == 0 {
 		fmt.Fprint(w, "contribution\t")
 	}
 	fmt.Fprintln(w, "feature\tvalue")

@@ -116,7 +116,7 @@ func (l *launch) supervise(ctx context.Context, e *env, p *plan, dir string, ask
 	if err != nil {
 		return err
 	}
-	s := &local.Supervisor{Program: program, Env: flagsOnly(e.root), Restarts: l.restarts, Dir: dir, Out: e.out, Err: e.err}
+	s := &local.Supervisor{Program: program, Env: flagsOnly(e.root), Restarts: l.restarts, Dir: dir, Out: e.out, Err: raw(e.err)}
 	s.Record = local.Record{
 		On: l.on, Command: e.environment().Command, Folder: folder, Progress: l.log, Given: asked}
 	if s.Record.Progress == "" {

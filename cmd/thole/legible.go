@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,9 +22,20 @@ func (l legible) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// escaped shows control characters other than line ends as escapes.
+// raw is the writer without the escapes, for what moves the cursor by intent and for other processes.
+func raw(w io.Writer) io.Writer {
+	if l, ok := w.(legible); ok {
+		return l.w
+	}
+	return w
+}
+
+// reorders reports characters that change the order or the lines of the text around them (U+202E, U+2028).
+func reorders(r rune) bool { return unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) }
+
+// escaped shows as escapes: control characters other than line ends, those that reorder the text around them, and bytes that are not UTF-8.
 func escaped(text string) string {
-	odd := func(r rune) bool { return unicode.IsControl(r) && r != '\n' }
+	odd := func(r rune) bool { return unicode.IsControl(r) && r != '\n' || reorders(r) }
 	if utf8.ValidString(text) && !strings.ContainsFunc(text, odd) {
 		return text
 	}
@@ -32,6 +44,8 @@ func escaped(text string) string {
 		r, size := utf8.DecodeRuneInString(text)
 		if r == utf8.RuneError && size == 1 {
 			fmt.Fprintf(&out, `\x%02x`, text[0])
+		} else if reorders(r) {
+			fmt.Fprintf(&out, `\u%04x`, r)
 		} else if odd(r) {
 			fmt.Fprintf(&out, `\x%02x`, r)
 		} else {
@@ -44,7 +58,24 @@ func escaped(text string) string {
 
 // writeJSON writes a value as JSON for scripts that people, too, may read.
 func writeJSON(out io.Writer, v any) error {
-	enc := json.NewEncoder(out)
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	if !bytes.ContainsFunc(text.Bytes(), reorders) {
+		_, err := text.WriteTo(out)
+		return err
+	}
+	var safe strings.Builder
+	for _, r := range text.String() { // in JSON such characters are in strings only
+		if reorders(r) {
+			fmt.Fprintf(&safe, `\u%04x`, r)
+			continue
+		}
+		safe.WriteRune(r)
+	}
+	_, err := io.WriteString(out, safe.String())
+	return err
 }

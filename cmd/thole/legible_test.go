@@ -2,9 +2,22 @@ package main
 
 import (
 	"io"
+	"os"
 	"strings"
 	"testing"
 )
+
+// TestLegibleTerminal recognizes a terminal behind the escapes.
+func TestLegibleTerminal(t *testing.T) {
+	tty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer tty.Close()
+	if !terminal(tty) || !terminal(legible{tty}) || terminal(legible{io.Discard}) {
+		t.Errorf("terminals: %v bare, %v with escapes", terminal(tty), terminal(legible{tty}))
+	}
+}
 
 // TestLegible holds that what stored files call things does nothing to a terminal.
 func TestLegible(t *testing.T) {
@@ -13,6 +26,7 @@ func TestLegible(t *testing.T) {
 		"\x1b[31mred\x07":       `\x1b[31mred\x07`,
 		"a\rb\tc\x7f":           `a\x0db\x09c\x7f`,
 		"▁█ über \u009b1m":      `▁█ über \x9b1m`,
+		"a\u202eb\u2066c\u2028": `a\u202eb\u2066c\u2028`,
 		"\xff\xfe \ufffd \x1b(": `\xff\xfe ` + "\ufffd " + `\x1b(`,
 	} {
 		var out strings.Builder

@@ -100,7 +100,7 @@ func (e *env) tellOfStore(text string) {
 	if terminal(e.err) {
 		clear = "\r\x1b[K"
 	}
-	fmt.Fprintln(e.err, clear+escaped(text))
+	fmt.Fprintln(raw(e.err), clear+escaped(text))
 }
 
 // Exit codes. Scripts may rely on them.
@@ -140,7 +140,7 @@ func Main(args []string, std *env) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	out := &checked{w: std.out, name: "standard output"}
-	e := &env{args: args, in: std.in, out: out, err: std.err, clock: std.clock}
+	e := &env{args: args, in: std.in, out: out, err: legible{std.err}, clock: std.clock}
 	e.paths = blob.NewPaths(stores(e.tellOfStore)...)
 	e.until(ctx)
 	defer e.clean()

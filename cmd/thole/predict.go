@@ -11,6 +11,7 @@ import (
 
 	"thole.example/algo"
 	"thole.example/data"
+	"thole.example/graph"
 	"thole.example/internal/number"
 	"thole.example/train"
 )
@@ -32,10 +33,11 @@ func predictCommand(e *env) *cobra.Command {
 		Use:   "predict",
 		Short: "Score examples with a stored model, and measure where there are labels",
 		Long: `Scores examples with a stored model in any format. With --out each example gives a row of a table: its number, the margin, the
-prediction (a probability, a value, or with several classes a label, beside a margin and a probability for each class), and the
-label where there is one; of trees also what each feature contributes (--contrib) and the leaves (--leaves). --keep copies columns of
-the table, such as ids, to the end of the row; rankings always copy the group. It is written as CSV, TSV or JSON lines while examples
-are read, or in any format of one file. The metrics go to standard output. Features that were not in training
+prediction (a probability, a value, or with several classes a label and a margin and a probability for each class), and the label
+where there is one; of trees also what each feature contributes (--contrib) and the leaves (--leaves). Models with several targets or
+quantiles have a margin and a prediction for each (prediction_0, prediction_0.9). --keep copies columns of the table, such as ids, to
+the end of the row; rankings always copy the group. It is written as CSV, TSV or JSON lines while examples are read, or in any format
+of one file. The metrics go to standard output. Features that were not in training
 count as zero, and it is said how many there were; --strict refuses them. Examples are read a batch at a time, however many there are;
 for the metrics 12 bytes stay in memory for each that has a label, and 80 more while they are computed.`,
 		Example: `  thole predict --model out/lr --data test.libsvm --out -
@@ -88,6 +90,9 @@ func (p *prediction) run(ctx context.Context, e *env) error {
 	if s.groupless {
 		fmt.Fprintf(e.err, "%s: examples without groups, whose order is not measured (%s)\n", strings.Join(p.job.data, ", "), groupsWanted)
 	}
+	if s.outputs != nil {
+		fmt.Fprintf(e.err, "%s: %s\n", p.job.model, s.notMeasured())
+	}
 	switch {
 	case p.asJSON:
 		return json.NewEncoder(out).Encode(s)
@@ -134,10 +139,16 @@ type scored struct {
 	weight    []float32     // nil: all 1
 	group     []int64       // nil: none
 	groupless bool          // a ranking cannot be measured for want of groups
+	outputs   []string      // of the model, where one label of a row does not measure them
 	of        *train.Scored // what was measured; nil without labels
 	classes   data.Classes  // what labels were before they were -1 and +1, or numbers of classes
 	trees     *treeScorer   // that scored; nil: it is a network
 	texts     []string      // what these labels stand for in tables; nil: themselves
+}
+
+// notMeasured is why the labels do not measure the model.
+func (s *scored) notMeasured() string {
+	return fmt.Sprintf("%d outputs (targets), and the rows have one label: predictions are not compared with it", len(s.outputs))
 }
 
 // measure scores the examples a batch at a time, writes the predictions where asked, and measures where there are labels.
@@ -156,8 +167,9 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 		return nil, err
 	}
 	o := &g.options
-	h := head{loss: g.loss, width: g.width, labelled: !p.noLabel, classes: o.Classes, texts: g.texts, exact: g.exact, more: g.more}
-	if o.Labels != data.AutoTrans && g.width == 1 {
+	h := head{loss: g.loss, width: g.width, labelled: !p.noLabel, classes: o.Classes, texts: g.texts, exact: g.exact, more: g.more,
+		outputs: g.outputs}
+	if o.Labels != data.AutoTrans && (g.width == 1 || g.outputs != nil) {
 		h.classes = nil
 	}
 	if err := h.checkKept(p.results.keep); err != nil {
@@ -186,6 +198,10 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	}
 	if g.loss.Task() == algo.Ranking && s.group == nil {
 		s.groupless = true
+		return s, nil
+	}
+	if several, ok := g.loss.(graph.Several); ok && !several.Measured() {
+		s.outputs = g.outputs
 		return s, nil
 	}
 	s.of, s.classes = &train.Scored{Loss: g.loss, Score: s.score, Label: s.label, Weight: s.weight, Group: s.group}, o.Classes

@@ -36,7 +36,7 @@ const (
 // progress begins the work; unit is what is counted.
 func (e *env) progress(what, unit string, total int64) *progress {
 	now := e.now()
-	p := &progress{w: e.err, now: e.now, live: terminal(e.err), what: what, unit: unit, total: max(1, total), last: now,
+	p := &progress{w: raw(e.err), now: e.now, live: terminal(e.err), what: what, unit: unit, total: max(1, total), last: now,
 		speed: speed{from: mark{at: now}}}
 	if !p.live {
 		p.last = now.Add(plainFirst - plainEvery)

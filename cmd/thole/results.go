@@ -166,10 +166,11 @@ type head struct {
 	labelled bool
 	classes  data.Classes // what labels were before they were -1 and +1, or numbers of classes; nil: the same
 
-	texts []string // of the labels 0, 1 and so on, where they are texts; nil: they are numbers
-	exact bool     // numbers but the label are float64, else float32
-	more  []string // names of further ones
-	kept  []string // names of columns of the table, whose cells are last; of lines the group
+	outputs []string // names of outputs that are not classes, each of which has a prediction; nil: there is one, or classes
+	texts   []string // of the labels 0, 1 and so on, where they are texts; nil: they are numbers
+	exact   bool     // numbers but the label are float64, else float32
+	more    []string // names of further ones
+	kept    []string // names of columns of the table, whose cells are last; of lines the group
 
 	said []float64 // scratch
 	zero bool      // labels of negative examples are 0 in the data
@@ -182,6 +183,10 @@ func (h *head) of(name string) []string {
 	}
 	all := make([]string, h.width)
 	for i := range all {
+		if h.outputs != nil {
+			all[i] = name + "_" + h.outputs[i]
+			continue
+		}
 		all[i] = name + "_" + h.text(h.classes[i])
 	}
 	return all
@@ -199,7 +204,7 @@ func (h *head) text(v float32) string {
 func (h *head) textAt(i int, v, label float32) (text string, ok bool) {
 	switch {
 	case h.texts == nil:
-	case i == h.width && h.width > 1: // the prediction
+	case i == h.width && h.width > 1 && h.outputs == nil: // the prediction
 		return h.text(v), true
 	case i != h.labelAt():
 	case h.width == 1 && h.classes != nil: // two classes, of which the learned labels are -1 and +1
@@ -215,6 +220,8 @@ func (h *head) labelAt() int {
 	switch {
 	case !h.labelled:
 		return -1
+	case h.outputs != nil:
+		return 2 * h.width
 	case h.width > 1:
 		return 2*h.width + 1
 	}
@@ -223,9 +230,14 @@ func (h *head) labelAt() int {
 
 // names are those of the columns.
 func (h *head) names() []string {
-	all := append(append([]string{"row"}, h.of("margin")...), "prediction")
-	if h.width > 1 {
-		all = append(all, h.of("probability")...)
+	all := append([]string{"row"}, h.of("margin")...)
+	switch {
+	case h.outputs != nil:
+		all = append(all, h.of("prediction")...)
+	case h.width > 1:
+		all = append(append(all, "prediction"), h.of("probability")...)
+	default:
+		all = append(all, "prediction")
 	}
 	if h.labelled {
 		all = append(all, "label")
@@ -274,7 +286,7 @@ func (h *head) cellOf(to []byte, b *data.Batch, i, k int) []byte {
 func (h *head) row(to []float64, i int, label float32, r *rated) []float64 {
 	score := r.score[i*h.width : (i+1)*h.width]
 	to = append(to, score...)
-	if h.said = graph.PredictWide(h.loss, h.said[:0], score); h.width > 1 {
+	if h.said = graph.PredictWide(h.loss, h.said[:0], score); h.width > 1 && h.outputs == nil {
 		h.said[0] = float64(h.classes[int(h.said[0])])
 	}
 	to = append(to, h.said...)

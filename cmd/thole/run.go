@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -254,5 +255,30 @@ func (x *execution) store(ctx context.Context, e *env, path string, results []in
 	if err != nil {
 		return err
 	}
+	if t.Info().Single && len(results) > 1 { // a folder with a file for each
+		results = inFiles(e, results)
+	}
 	return o.write(ctx, e, resultReader(results), t, path, false)
+}
+
+// inFiles renames outputs whose names cannot be file names (Paddle 2: save_infer_model/scale_0.tmp_6), and reports the new names.
+func inFiles(e *env, results []interp.Result) []interp.Result {
+	taken := map[string]bool{}
+	for _, r := range results {
+		taken[r.Name] = true
+	}
+	results = slices.Clone(results)
+	for i := range results {
+		name := results[i].Name
+		if format.PlainName(name) {
+			continue
+		}
+		plain := strings.TrimLeft(strings.NewReplacer("/", "_", "\\", "_", "\x00", "_").Replace(name), ".")
+		for plain == "" || taken[plain] || !format.PlainName(plain) {
+			plain = "output_" + plain
+		}
+		taken[plain], results[i].Name = true, plain
+		fmt.Fprintf(e.err, "output %s is written as %s\n", name, plain)
+	}
+	return results
 }

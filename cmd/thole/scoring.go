@@ -16,6 +16,7 @@ type scoring struct {
 	width   int         // scores of an example
 	exact   bool        // they are float64, else float32
 	texts   []string    // of the labels 0, 1 and so on; nil: they are numbers
+	outputs []string    // names of outputs that are not classes; nil: there is one, or classes
 	more    []string    // names of further numbers of an example
 	trees   *treeScorer // nil: it is a network
 	named   bool        // columns are found by the names of features, and levels that are none of theirs are missing

@@ -65,9 +65,9 @@ ends, with exit code 75 if jobs were running. With --log it waits for nothing.`,
 			if quiet {
 				level = slog.LevelWarn
 			}
-			log := slog.New(tint.NewTextHandler(e.err, &tint.Options{Level: level, NoColor: !terminal(e.err), TimeFormat: time.DateTime}))
+			log := slog.New(tint.NewTextHandler(raw(e.err), &tint.Options{Level: level, NoColor: !terminal(e.err), TimeFormat: time.DateTime}))
 			if asJSON {
-				log = slog.New(slog.NewJSONHandler(e.err, &slog.HandlerOptions{Level: level}))
+				log = slog.New(slog.NewJSONHandler(raw(e.err), &slog.HandlerOptions{Level: level}))
 			}
 			e.paths = blob.NewPaths(stores(func(text string) { log.Warn(text) })...)
 			if o.ledger, err = memoryBound(size); err != nil {

@@ -134,15 +134,20 @@ func (p *place) read(ctx context.Context, e *env) (format.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.warn(p.path, r)
+	return r, nil
+}
+
+// warn shows what should be known before the values of a path are used.
+func (e *env) warn(path string, r format.Reader) {
 	warnings := format.Warnings(r.Notes())
 	for i, w := range warnings {
 		if i == maxWarnings {
-			fmt.Fprintf(e.err, "%s: %d warnings more, shown by thole inspect\n", p.path, len(warnings)-i)
+			fmt.Fprintf(e.err, "%s: %d warnings more, shown by thole inspect\n", path, len(warnings)-i)
 			break
 		}
-		fmt.Fprintf(e.err, "%s: %s\n", p.path, escaped(w))
+		fmt.Fprintf(e.err, "%s: %s\n", path, escaped(w))
 	}
-	return r, nil
 }
 
 // bucketAt is the bucket and the name of a path or URL. The name is as the user wrote it, as far as it has one, so that errors speak of it.

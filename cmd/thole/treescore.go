@@ -13,6 +13,7 @@ import (
 	"thole.example/data"
 	"thole.example/feature"
 	"thole.example/gbdt"
+	"thole.example/graph"
 	"thole.example/tree"
 )
 
@@ -64,6 +65,7 @@ func (p *prediction) treeScoring(ctx context.Context, e *env, m *storedModel) (*
 	if a, err := algo.Find(p.algo); p.algo != "" && (err != nil || a.Trees == "") {
 		return nil, usageError{fmt.Errorf("%s is a model of trees, and --algo is %s; want none", m.path, p.algo)}
 	}
+	e.warn(m.path, m)
 	trees, err := p.byTrees.first(m)
 	if err != nil {
 		return nil, err
@@ -78,6 +80,9 @@ func (p *prediction) treeScoring(ctx context.Context, e *env, m *storedModel) (*
 		}
 	}
 	g := &scoring{loss: loss, width: trees.Classes, exact: true}
+	if several, ok := loss.(graph.Several); ok {
+		g.outputs = several.Outputs()
+	}
 	view, err := p.treeOptions(ctx, e, m, g)
 	if err != nil {
 		return nil, err
@@ -92,7 +97,7 @@ func (p *prediction) treeScoring(ctx context.Context, e *env, m *storedModel) (*
 	if err := p.startFrom(e, m, s, g.options.Start); err != nil {
 		return nil, err
 	}
-	g.trees, g.score, g.more = s, s.score, s.names(&head{width: g.width, classes: g.options.Classes, texts: g.texts})
+	g.trees, g.score, g.more = s, s.score, s.names(&head{width: g.width, classes: g.options.Classes, outputs: g.outputs, texts: g.texts})
 	return g, nil
 }
 

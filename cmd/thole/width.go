@@ -22,6 +22,7 @@ func terminalOf(w io.Writer) (fd int, ok bool) {
 	if l, is := w.(legible); is {
 		w = l.w
 	}
+	w = raw(w)
 	if c, is := w.(*checked); is {
 		w = c.w
 	}

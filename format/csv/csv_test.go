@@ -198,7 +198,7 @@ var refused = []struct {
 	{"rows missing", "1,2\n", meta2x2, nil, "the file ends after 1 rows, want 2", format.ErrCorrupt},
 	{"rows too many", "1,2\n3,4\n5,6\n", meta2x2, nil, "more than 2 rows", format.ErrCorrupt},
 	{"columns", "1,2,3\n3,4,5\n", meta2x2, nil, "3 cells, want 2 as .meta says", format.ErrCorrupt},
-	{"no JSON", "1,2\n", `2,2,1,f64`, nil, "a.csv.meta: not as DAPHNE writes it", format.ErrCorrupt},
+	{"no JSON", "1,2\n", `2;2;1;f64`, nil, "a.csv.meta: not as DAPHNE writes it", format.ErrCorrupt},
 	{"no size", "1,2\n", `{"valueType":"f64","numCols":2}`, nil, "no numRows", format.ErrCorrupt},
 	{"negative size", "1,2\n", `{"valueType":"f64","numCols":2,"numRows":-1}`, nil, "want none below 0", format.ErrCorrupt},
 	{"many rows", "1,2\n", `{"valueType":"f64","numCols":2,"numRows":1000000000000000000}`, nil, "ends after 1 rows", format.ErrCorrupt},

@@ -124,7 +124,8 @@ func (d *document) setColumns(e *tree.Ensemble) {
 func (d *document) keep(e *tree.Ensemble) error {
 	want := d.header(e)
 	text := compact(want)
-	if plain, _, err := d.reread(e.Trees); err == nil && compact(d.header(plain)) == text {
+	plain, _, err := d.reread(e.Trees)
+	if err == nil && compact(d.header(plain)) == text && !(d.writesDamaged() && slices.ContainsFunc(d.levels, notASCII)) {
 		return nil
 	}
 	d.attributes[ownKey] = text
@@ -141,7 +142,7 @@ func (d *document) header(e *tree.Ensemble) *tree.Ensemble {
 // reread is what reading the document with these trees gives.
 func (d *document) reread(trees []tree.Tree) (*tree.Ensemble, []string, error) {
 	m := d.model
-	m.trees, m.treesAt = slices.Clone(trees), make([]int64, len(trees))
+	m.trees, m.treesAt, m.count, m.hasTrees = slices.Clone(trees), make([]int64, len(trees)), len(trees), true
 	return m.ensemble(func(_ int64, text string, args ...any) error { return fmt.Errorf(text, args...) })
 }
 
@@ -151,6 +152,7 @@ func (d *document) encode(e *tree.Ensemble, i int, had []bool) error {
 	if !had[t.Class] {
 		had[t.Class], add = true, d.add[t.Class]
 	}
+	d.nodes.byRows = !e.Single
 	if err := d.nodes.encode(t, d.by, add); err != nil {
 		return fmt.Errorf("tree %d, %w", i, err)
 	}

@@ -51,7 +51,33 @@ func (n *nodes) encode(t *tree.Tree, by, add float64) error {
 		}
 	}
 	n.weigh(t, places)
+	n.weighByRows(t)
 	return n.writeSets(t, places)
+}
+
+// weighByRows makes the counts of rows the sums of second derivatives, by which XGBoost weighs subtrees for contributions, if the model
+// weighs them by rows. The sums themselves are in a list that XGBoost passes over.
+func (n *nodes) weighByRows(t *tree.Tree) {
+	n.hessian = n.hessian[:0]
+	if !n.byRows || len(t.Feature) == 0 {
+		return
+	}
+	for _, count := range t.Count {
+		if count <= 0 {
+			return
+		}
+	}
+	same := true
+	for p, count := range n.count {
+		same = same && n.weight[p] == float32(count)
+	}
+	if same {
+		return
+	}
+	n.hessian = append(n.hessian, n.weight...)
+	for p, count := range n.count {
+		n.weight[p] = float32(count)
+	}
 }
 
 // end is the place of a child in the list of all nodes, leaves behind inner nodes.

@@ -153,7 +153,79 @@ func (r *textReader) token() []byte {
 	return r.b[start:r.pos]
 }
 
-func (r *textReader) number() float64 { return numberOf(r, -1, number.ParseFloat64) }
+func (r *textReader) number() float64 {
+	if v, ok := r.flag(); ok {
+		return float64(v)
+	}
+	return numberOf(r, -1, number.ParseFloat64)
+}
+
+// flag reads true or false, if that comes.
+func (r *textReader) flag() (v int64, ok bool) {
+	if r.err != nil || r.next() != 't' {
+		return 0, false
+	}
+	at := r.pos
+	switch string(r.token()) {
+	case "true":
+		return 1, true
+	case "false":
+		return 0, true
+	}
+	r.pos = at
+	return 0, false
+}
+
+func (r *textReader) flags(to []int64) []int64 {
+	r.list(func(i int) {
+		v, ok := r.flag()
+		if at := r.off(); !ok {
+			if v = r.whole(i); r.err == nil && v != 0 && v != 1 {
+				r.path = append(r.path, inList(i)...)
+				r.fail(at, "", "found %d, want 0 or 1", v)
+			}
+		}
+		to = append(to, v)
+	})
+	return to
+}
+
+// isNumber reports whether a word is a number as JSON writes it, or NaN or an infinity as XGBoost does.
+func isNumber(word []byte) bool {
+	switch string(word) {
+	case "NaN", "Infinity", "-Infinity":
+		return true
+	}
+	digits := func() int {
+		n := 0
+		for n < len(word) && word[n] >= '0' && word[n] <= '9' {
+			n++
+		}
+		word = word[n:]
+		return n
+	}
+	if len(word) > 0 && word[0] == '-' {
+		word = word[1:]
+	}
+	zero := len(word) > 0 && word[0] == '0'
+	if n := digits(); n == 0 || zero && n > 1 {
+		return false
+	}
+	if len(word) > 0 && word[0] == '.' {
+		if word = word[1:]; digits() == 0 {
+			return false
+		}
+	}
+	if len(word) > 0 && (word[0] == 'e' || word[0] == 'E') {
+		if word = word[1:]; len(word) > 0 && (word[0] == '+' || word[0] == '-') {
+			word = word[1:]
+		}
+		if digits() == 0 {
+			return false
+		}
+	}
+	return len(word) == 0
+}
 
 // numberOf reads a number; i is its place in a list, -1 for none.
 func numberOf[T float32 | float64](r *textReader, i int, parse func([]byte) (T, int)) T {
@@ -162,14 +234,8 @@ func numberOf[T float32 | float64](r *textReader, i int, parse func([]byte) (T, 
 	}
 	at := int(r.off())
 	word := r.token()
-	switch string(word) {
-	case "true":
-		return 1
-	case "false":
-		return 0
-	}
 	v, n := parse(r.b[at:]) // faster where there is room behind the number
-	if n == 0 || n != len(word) {
+	if n == 0 || n != len(word) || !isNumber(word) {
 		r.pos = at
 		r.path = append(r.path, inList(i)...)
 		r.wrong("a number")
@@ -204,7 +270,7 @@ func (r *textReader) wholes(to []int64) []int64 {
 func (r *textReader) whole(i int) int64 {
 	at, start := r.off(), r.pos
 	word := r.token()
-	if v, n, ok := number.ParseInt64(word); ok && n == len(word) {
+	if v, n, ok := number.ParseInt64(word); ok && n == len(word) && isNumber(word) {
 		return v
 	}
 	r.pos = start

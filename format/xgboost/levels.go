@@ -35,15 +35,40 @@ func (m *model) cats(v values) {
 			if !ok && v.failed() == nil {
 				v.fail(at, "", "offsets of names lie outside of %d bytes, or go back", len(list))
 			}
-			for _, name := range names {
-				if !utf8.ValidString(name) {
-					m.doubted, names = append(m.doubted, strconv.Itoa(i)), nil
-					break
-				}
+			switch cutOff, odd := damaged(names, offsets, list); {
+			case cutOff:
+				m.damaged, names = append(m.damaged, i), nil
+			case odd:
+				m.doubted = append(m.doubted, i)
 			}
 			m.levels = append(m.levels, names)
 		})
 	}})
+}
+
+// damaged reports names that are cut off: XGBoost 3.1 and 3.2 write, for data frames of pandas, offsets that count characters, and as many
+// bytes as there are characters. odd reports names that may be cut off at the end of a character, which only their data could tell.
+func damaged(names []string, offsets []int64, bytes []float64) (cutOff, odd bool) {
+	for _, name := range names {
+		if !utf8.ValidString(name) {
+			return true, true
+		}
+		odd = odd || len(name) != utf8.RuneCountInString(name)
+	}
+	if n := len(offsets); n > 0 && (offsets[0] != 0 || offsets[n-1] != int64(len(bytes))) {
+		return true, true
+	}
+	return false, odd
+}
+
+// writesDamaged reports whether the version writes names of categories for pandas as damaged describes.
+func (m *model) writesDamaged() bool {
+	return m.version[0] == 3 && (m.version[1] == 1 || m.version[1] == 2) && m.attributes[ownKey] == ""
+}
+
+// notASCII reports whether one of the names is not ASCII.
+func notASCII(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return len(name) != utf8.RuneCountInString(name) })
 }
 
 // cut makes texts of their bytes, which may be signed.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,10 +26,14 @@ type model struct {
 	targets    int
 	booster    string
 	parallel   int
+	count      int  // of trees
+	hasTrees   bool // the list is there
+	hasLearner bool
 	info       []int64 // class of each tree
 	starts     []int64 // the first tree of each iteration, and the number of all
 	levels     [][]string
-	doubted    []string // features whose levels are not names
+	damaged    []int // features whose names of categories are not whole, and are left out
+	doubted    []int // features whose names of categories may not be whole
 	drop       []float32
 	trees      []tree.Tree
 	treesAt    []int64 // where they begin
@@ -59,7 +64,7 @@ func (m *model) read(v values) {
 				}
 			}
 		},
-		"learner": func() { m.learner(v) },
+		"learner": func() { m.hasLearner = true; m.learner(v) },
 		"Config": func() {
 			v.fail(v.off(), "", "a snapshot of a training in memory, want a model: save_model writes one: %w", format.ErrVersion)
 		},
@@ -103,17 +108,22 @@ func (m *model) gradientBooster(v values) {
 func (m *model) gbtree(v values) {
 	fields(v, map[string]func(){
 		"gbtree_model_param": func() {
-			fields(v, map[string]func(){"num_parallel_tree": setting(v, &m.parallel, tree.ClassLimit)})
+			fields(v, map[string]func(){"num_parallel_tree": setting(v, &m.parallel, tree.ClassLimit),
+				"num_trees": setting(v, &m.count, math.MaxInt32)})
 		},
 		"tree_info":        func() { m.infoAt = v.off(); m.info = v.wholes(nil) },
 		"iteration_indptr": func() { m.starts = v.wholes(nil) },
 		"cats":             func() { m.cats(v) },
 		"trees": func() {
-			v.array(func(int) {
+			m.hasTrees = true
+			v.array(func(i int) {
 				at := v.off()
 				m.nodes.read(v)
 				if v.failed() == nil {
 					m.trees, m.treesAt = append(m.trees, m.nodes.tree(v)), append(m.treesAt, at)
+				}
+				if v.failed() == nil {
+					m.nodes.complete(i, m.nodes.reporting(v))
 				}
 			})
 		},
@@ -157,8 +167,15 @@ func (m *model) ensemble(fail failure) (*tree.Ensemble, []string, error) {
 	}
 	notes = append(notes, m.setBest(e)...)
 	notes = append(notes, m.own(e, o)...)
+	for _, f := range m.damaged {
+		notes = append(notes, format.Problem("the categories of feature "+label(e.Features, f)+" are not whole and their names are left out: "+
+			"XGBoost 3.1 and 3.2 cut off categories that are not ASCII, if the training data was a pandas data frame"))
+	}
 	for _, f := range m.doubted {
-		notes = append(notes, format.Warning("the names of the levels of feature "+f+" are left out: XGBoost cut them within letters"))
+		if m.writesDamaged() {
+			notes = append(notes, format.Warning("the categories of feature "+label(e.Features, f)+" may not be whole: XGBoost 3.1 and 3.2 cut off "+
+				"categories that are not ASCII, if the training data was a pandas data frame; compare them with the data (thole cat)"))
+		}
 	}
 	if m.booster == "dart" {
 		notes = append(notes, "trees of dart: the weights of dropped trees are in the leaves")
@@ -240,6 +257,9 @@ func (m *model) setFeatures(e *tree.Ensemble, fail failure) error {
 
 // setClasses says which score each tree adds to, and folds weights of trees into leaves, in float32 as XGBoost multiplies.
 func (m *model) setClasses(e *tree.Ensemble, fail failure) error {
+	if !m.hasTrees || m.count != len(e.Trees) {
+		return fail(-1, "%s.model.trees: %d trees, want %d as num_trees says", boosterKey, len(e.Trees), m.count)
+	}
 	if len(m.info) != len(e.Trees) {
 		return fail(m.infoAt, "tree_info: classes of %d trees, want %d", len(m.info), len(e.Trees))
 	}
@@ -325,7 +345,28 @@ func (m *model) own(e *tree.Ensemble, o *objective) (notes []string) {
 	}
 	e.Objective, e.Features, e.Labels, e.Single, e.Origin = was.Objective, was.Features, was.Labels, was.Single, was.Origin
 	e.NeedsStart = was.NeedsStart // base_margin of the rows is to be added
+	if !e.Single {
+		countRows(e.Trees)
+	}
 	return nil
+}
+
+// countRows takes the counts of rows from the weights, where XGBoost has written our file again and left out the list of counts: they
+// are whole numbers then.
+func countRows(trees []tree.Tree) {
+	broken := func(w float64) bool { return !(w >= 0 && w == math.Trunc(w) && w <= math.MaxInt32) }
+	for i := range trees {
+		t := &trees[i]
+		if slices.Max(t.LeafCount) > 0 || slices.ContainsFunc(t.Weight, broken) || slices.ContainsFunc(t.LeafWeight, broken) {
+			continue
+		}
+		for k, w := range t.Weight {
+			t.Count[k] = int64(w)
+		}
+		for k, w := range t.LeafWeight {
+			t.LeafCount[k] = int64(w)
+		}
+	}
 }
 
 // sameFeatures reports whether as many features have the same names, and the same are categorical.

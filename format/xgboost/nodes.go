@@ -3,6 +3,7 @@ package xgboost
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"thole.example/format"
 	"thole.example/tree"
@@ -11,15 +12,19 @@ import (
 // nodes is one tree as the file has it: lists over all nodes, leaves among them, 0 is the root. It is used for one tree after the other.
 type nodes struct {
 	left, right, feature      []int64 // children: -1 of a leaf
+	parent                    []int64
 	condition                 []float32
 	missingLeft, kind         []int64 // 0 or 1; kind 1 is categorical
 	value, gain, weight       []float32
-	count, leaves             []int64 // rows, and numbers of leaves; only our own files have them
-	levels                    []int64 // of all sets, which go right
+	hessian                   []float32 // in our own files: the weights, if those of XGBoost's key are counts of rows
+	count, leaves             []int64   // rows, and numbers of leaves; only our own files have them
+	levels                    []int64   // of all sets, which go right
 	setNode, setBegin, setLen []int64
 
 	size, deleted, vector int
-	at                    map[string]int64 // where the lists begin
+	id                    float64
+	byRows                bool             // contributions weigh subtrees by rows
+	at                    map[string]int64 // where the values of keys begin
 
 	room   int     // words that sets may still take
 	number []int32 // of an inner node or a leaf, by its place in the file
@@ -41,18 +46,31 @@ const (
 	weightKey           = "sum_hessian"
 	countKey            = "thole_count" // which XGBoost passes over, as the next
 	leavesKey           = "thole_leaf"
+	hessianKey          = "thole_weight"
+	idKey               = "id"
+	parentsKey          = "parents"
+	paramKey            = "tree_param"
 	levelsKey           = "categories"
 	setNodeKey          = "categories_nodes"
 	setBeginKey         = "categories_segments"
 	setLenKey           = "categories_sizes"
 )
 
+// wanted are the keys that trees of every version of XGBoost have, and those that have to be there with a kind of split.
+var (
+	wanted     = []string{idKey, paramKey, rightKey, featureKey, conditionKey, missingKey, parentsKey, valueKey, gainKey, weightKey}
+	wantedSets = []string{levelsKey, setNodeKey, setBeginKey, setLenKey}
+)
+
 // read reads the tree that comes next.
 func (n *nodes) read(v values) {
-	lists := map[string]*[]int64{leftKey: &n.left, rightKey: &n.right, featureKey: &n.feature, missingKey: &n.missingLeft, kindKey: &n.kind,
+	lists := map[string]*[]int64{leftKey: &n.left, rightKey: &n.right, featureKey: &n.feature, parentsKey: &n.parent,
 		countKey: &n.count, leavesKey: &n.leaves, levelsKey: &n.levels, setNodeKey: &n.setNode, setBeginKey: &n.setBegin, setLenKey: &n.setLen}
-	floats := map[string]*[]float32{conditionKey: &n.condition, valueKey: &n.value, gainKey: &n.gain, weightKey: &n.weight}
-	of := map[string]func(){"tree_param": func() {
+	flags := map[string]*[]int64{missingKey: &n.missingLeft, kindKey: &n.kind}
+	floats := map[string]*[]float32{conditionKey: &n.condition, valueKey: &n.value, gainKey: &n.gain, weightKey: &n.weight,
+		hessianKey: &n.hessian}
+	of := map[string]func(){idKey: func() { n.at[idKey] = v.off(); n.id = v.number() }, paramKey: func() {
+		n.at[paramKey] = v.off()
 		fields(v, map[string]func(){"num_nodes": setting(v, &n.size, math.MaxInt32), "num_deleted": setting(v, &n.deleted, math.MaxInt32),
 			"size_leaf_vector": setting(v, &n.vector, math.MaxInt32)})
 	}}
@@ -61,6 +79,10 @@ func (n *nodes) read(v values) {
 		*list = (*list)[:0]
 		of[key] = func() { n.at[key] = v.off(); *list = v.wholes(*list) }
 	}
+	for key, list := range flags {
+		*list = (*list)[:0]
+		of[key] = func() { n.at[key] = v.off(); *list = v.flags(*list) }
+	}
 	for key, list := range floats {
 		*list = (*list)[:0]
 		of[key] = func() { n.at[key] = v.off(); *list = v.floats(*list) }
@@ -68,9 +90,29 @@ func (n *nodes) read(v values) {
 	fields(v, of)
 }
 
-// tree makes a tree of what was read. Errors are told to v.
-func (n *nodes) tree(v values) (t tree.Tree) {
-	bad := func(key string, i int, text string, args ...any) {
+// complete refuses tree number i without a key that XGBoost wants, or with another number.
+func (n *nodes) complete(i int, bad report) {
+	keys := wanted
+	if _, ok := n.at[kindKey]; ok {
+		keys = append(slices.Clip(keys), wantedSets...)
+	}
+	for _, key := range keys {
+		if _, ok := n.at[key]; !ok {
+			bad(key, -1, "missing, and XGBoost writes it in every tree")
+			return
+		}
+	}
+	switch {
+	case n.size < 0:
+		bad(paramKey, -1, "no num_nodes, and XGBoost writes it in every tree")
+	case n.id != float64(i):
+		bad(idKey, -1, "tree %v, want %d: the trees are out of order", n.id, i)
+	}
+}
+
+// reporting tells v of what is wrong with an element of a list.
+func (n *nodes) reporting(v values) report {
+	return func(key string, i int, text string, args ...any) {
 		within := "." + key
 		if i >= 0 {
 			within += fmt.Sprintf("[%d]", i)
@@ -81,6 +123,11 @@ func (n *nodes) tree(v values) (t tree.Tree) {
 		}
 		v.fail(at, within, text, args...)
 	}
+}
+
+// tree makes a tree of what was read. Errors are told to v.
+func (n *nodes) tree(v values) (t tree.Tree) {
+	bad := n.reporting(v)
 	if n.vector > 1 {
 		bad("tree_param", -1, "leaves of %d values each (multi_strategy=multi_output_tree), want one tree for each target: %w",
 			n.vector, format.ErrVersion)
@@ -114,8 +161,9 @@ func (n *nodes) lengths(bad report) {
 		n    int
 		must bool
 	}{{rightKey, len(n.right), true}, {featureKey, len(n.feature), true}, {conditionKey, len(n.condition), true},
-		{missingKey, len(n.missingLeft), true}, {kindKey, len(n.kind), false}, {valueKey, len(n.value), false},
-		{gainKey, len(n.gain), false}, {weightKey, len(n.weight), false}, {countKey, len(n.count), false}} {
+		{missingKey, len(n.missingLeft), true}, {parentsKey, len(n.parent), false}, {kindKey, len(n.kind), false},
+		{valueKey, len(n.value), false},
+		{gainKey, len(n.gain), false}, {weightKey, len(n.weight), false}, {hessianKey, len(n.hessian), false}, {countKey, len(n.count), false}} {
 		if l.n != want && (l.must || l.n > 0) {
 			bad(l.key, -1, "%d values, want %d", l.n, want)
 		}
@@ -247,6 +295,10 @@ func item[T any](list []T, i int32) (v T) {
 // fill makes the tree without its sets.
 func (n *nodes) fill(bad report) tree.Tree {
 	inner, leaves := len(n.inner), len(n.leaf)
+	weight := n.weight
+	if len(n.hessian) > 0 {
+		weight = n.hessian
+	}
 	t := tree.Tree{Feature: make([]int32, inner), Threshold: make([]float64, inner), Kind: make([]tree.Kind, inner),
 		Left: make([]int32, inner), Right: make([]int32, inner),
 		Gain: make([]float64, inner), Value: make([]float64, inner), Weight: make([]float64, inner),
@@ -267,7 +319,7 @@ func (n *nodes) fill(bad report) tree.Tree {
 		if n.missingLeft[p] != 0 {
 			t.Kind[i] |= tree.DefaultLeft
 		}
-		t.Gain[i], t.Value[i], t.Weight[i] = float64(item(n.gain, p)), float64(item(n.value, p)), float64(item(n.weight, p))
+		t.Gain[i], t.Value[i], t.Weight[i] = float64(item(n.gain, p)), float64(item(n.value, p)), float64(item(weight, p))
 		t.Count[i] = item(n.count, p)
 	}
 	for i, p := range n.leaf {
@@ -276,7 +328,7 @@ func (n *nodes) fill(bad report) tree.Tree {
 			bad(conditionKey, int(p), "the value of a leaf is %v, want a number", v)
 			return t
 		}
-		t.LeafValue[i], t.LeafWeight[i], t.LeafCount[i] = v, float64(item(n.weight, p)), item(n.count, p)
+		t.LeafValue[i], t.LeafWeight[i], t.LeafCount[i] = v, float64(item(weight, p)), item(n.count, p)
 	}
 	return t
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,15 +83,34 @@ func (o *objective) meaning(said map[string]any, scores int) (tree.Objective, er
 	switch {
 	case scores > 1 && o.link == tree.Logistic:
 		t.Link = tree.Each
-	case scores > 1 && o.link != tree.Identity && o.link != tree.Softmax:
+	case scores > 1 && strings.HasPrefix(o.name, "survival:"):
 		return t, fmt.Errorf("%s of %d targets, want one: %w", o.name, scores, format.ErrVersion)
 	}
 	if key := map[string]string{"quantile": "quantile_alpha", "tweedie": "tweedie_variance_power"}[o.ours]; key != "" {
-		if v, err := strconv.ParseFloat(strings.Trim(find(said, key), "[]"), 64); err == nil {
-			t.Set = map[string]float64{"alpha": v}
+		all, err := numbersOf(find(said, key))
+		switch {
+		case err != nil || len(all) == 0:
+		case len(all) == 1:
+			t.Set = map[string]float64{"alpha": all[0]}
+		case len(all) != scores || slices.ContainsFunc(all, func(a float64) bool { return !(a > 0 && a < 1) }):
+			return t, fmt.Errorf("%s %.80s of %d scores, want a number between 0 and 1 for each", key, find(said, key), scores)
+		default:
+			t.Alphas = all
 		}
 	}
 	return t, nil
+}
+
+// numbersOf are those of a setting: "0.5", or "[1E-1,9E-1]".
+func numbersOf(text string) (all []float64, err error) {
+	for part := range strings.SplitSeq(strings.Trim(text, "[] "), ",") {
+		v, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
 }
 
 // find is a setting of an objective, whose object has an object of settings.
@@ -144,6 +164,12 @@ func (o *objective) complete(said map[string]any, t *tree.Objective, classes int
 			switch {
 			case key == "num_class":
 				of[key] = strconv.Itoa(classes)
+			case key == "quantile_alpha" && len(t.Alphas) == classes && classes > 1:
+				var list []string
+				for _, a := range t.Alphas {
+					list = append(list, single(a))
+				}
+				of[key] = "[" + strings.Join(list, ",") + "]"
 			case key == "quantile_alpha" && classes > 1:
 				of[key] = "[" + strings.TrimSuffix(strings.Repeat("5E-1,", classes), ",") + "]"
 			case key == "quantile_alpha" && hasAlpha:

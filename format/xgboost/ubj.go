@@ -182,10 +182,6 @@ func (r *binaryReader) text() string {
 // numberOf reads a number whose mark, which began at the byte, is read already.
 func (r *binaryReader) numberOf(mark byte, at int64) float64 {
 	switch mark {
-	case 'T':
-		return 1
-	case 'F':
-		return 0
 	case 'd':
 		return float64(math.Float32frombits(r.u32()))
 	case 'D':
@@ -209,7 +205,7 @@ func (r *binaryReader) wholeOf(mark byte, at int64) int64 {
 		return int64(int32(r.u32()))
 	case 'L':
 		return int64(r.u64())
-	case 'd', 'D', 'T', 'F':
+	case 'd', 'D':
 		v := r.numberOf(mark, at)
 		if v != math.Trunc(v) || math.Abs(v) > 1<<53 {
 			r.fail(at, "", "found %v, want a whole number", v)
@@ -252,7 +248,34 @@ func (r *binaryReader) elementMark(of byte) byte {
 
 func (r *binaryReader) number() float64 {
 	at := r.off()
-	return r.numberOf(r.mark(), at)
+	switch c := r.mark(); c {
+	case 'T':
+		return 1
+	case 'F':
+		return 0
+	default:
+		return r.numberOf(c, at)
+	}
+}
+
+func (r *binaryReader) flags(to []int64) []int64 {
+	r.list(func(i int, of byte) {
+		at := r.off()
+		switch c := r.elementMark(of); c {
+		case 'T':
+			to = append(to, 1)
+		case 'F':
+			to = append(to, 0)
+		default:
+			v := r.wholeOf(c, at)
+			if r.err == nil && v != 0 && v != 1 {
+				r.path = append(r.path, inList(i)...)
+				r.fail(at, "", "found %d, want 0 or 1", v)
+			}
+			to = append(to, v)
+		}
+	})
+	return to
 }
 
 func (r *binaryReader) floats(to []float32) []float32 {
@@ -294,6 +317,8 @@ func (r *binaryReader) skip() {
 	case '"':
 		r.text()
 	case 'n':
+		r.mark()
+	case 't':
 		r.mark()
 	default:
 		r.numberOf(r.mark(), at)

@@ -25,10 +25,12 @@ type values interface {
 	text() string
 	// number reads one number, or true or false as 1 and 0.
 	number() float64
-	// floats, doubles and wholes append an array of numbers.
+	// floats, doubles and wholes append an array of numbers, none of them true or false.
 	floats(to []float32) []float32
 	doubles(to []float64) []float64
 	wholes(to []int64) []int64
+	// flags appends an array of true and false, or 1 and 0.
+	flags(to []int64) []int64
 	skip()
 	// off is the byte at which the next value begins.
 	off() int64

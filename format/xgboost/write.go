@@ -82,6 +82,7 @@ var treeLists = []struct {
 	{key: kindKey, kind: 'U', wholes: func(n *nodes) []int64 { return n.kind }},
 	{key: weightKey, kind: 'd', floats: func(n *nodes) []float32 { return n.weight }},
 	{key: countKey, kind: 'L', wholes: func(n *nodes) []int64 { return n.counted() }},
+	{key: hessianKey, kind: 'd', floats: func(n *nodes) []float32 { return n.hessian }},
 	{key: leavesKey, kind: 'l', wholes: func(n *nodes) []int64 { return n.leaves }},
 }
 
@@ -135,8 +136,10 @@ func (n *nodes) write(w writer, id, features int) {
 			w.whole(int64(id))
 		}
 		if l.floats != nil {
-			w.key(l.key)
-			w.floats(l.floats(n))
+			if list := l.floats(n); len(list) > 0 || l.key != hessianKey {
+				w.key(l.key)
+				w.floats(list)
+			}
 		} else if list := l.wholes(n); len(list) > 0 || l.key != countKey && l.key != leavesKey {
 			w.key(l.key)
 			w.wholes(list, l.kind)

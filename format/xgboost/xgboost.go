@@ -120,6 +120,9 @@ func binaryBegin(b []byte) bool { return len(b) > 1 && b[0] == '{' && numberSize
 // errForeign is what files fail with that are no models of XGBoost.
 var errForeign = errors.New("no model of XGBoost, which begins with {")
 
+// errNoLearner is what other objects in JSON fail with.
+var errNoLearner = errors.New("no model of XGBoost, which has the key learner")
+
 // oldFormat says that the file is of the old binary format and what to do, or that it is foreign.
 func oldFormat(b []byte) error {
 	old := bytes.HasPrefix(b, oldBegin)
@@ -153,6 +156,9 @@ func parse(file []byte) (e *tree.Ensemble, notes []string, err error) {
 	m.read(v)
 	if err := v.failed(); err != nil {
 		return nil, nil, err
+	}
+	if !m.hasLearner {
+		return nil, nil, errNoLearner
 	}
 	e, notes, err = m.ensemble(func(off int64, text string, args ...any) error {
 		err := fmt.Errorf(text, args...)
