@@ -44,7 +44,7 @@ for the metrics 12 bytes stay in memory for each that has a label, and 80 more w
   thole predict --model out/deepfm --data new.ffm --out scores.parquet
   thole predict --model lr.params --algo lr --data new.libsvm --no-label --out scores.csv
   thole predict --model out/trees --data people.csv --contrib --out why.csv
-  thole predict --model out/trees --data people.csv --keep town --out scores.csv`,
+  thole predict --model out/trees --data people.csv --keep town --out kept.csv`,
 		RunE: func(c *cobra.Command, _ []string) error { return p.run(c.Context(), e) },
 	}
 	f := c.Flags()
