@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"thole.example/blob"
 	"thole.example/format"
 	"thole.example/matrix"
 	"thole.example/rpc"
@@ -21,7 +22,10 @@ func (s *Server) look(m *member, x *rpc.Exchange) {
 	}
 	m.background(x, func(ctx context.Context) (*rpc.Response, error) {
 		out, err := s.count(ctx, &a)
-		if err != nil {
+		switch {
+		case errors.Is(err, blob.ErrName):
+			return nil, fmt.Errorf("look at %q: %w: %w", a.Path, rpc.ErrMalformed, err)
+		case err != nil:
 			return nil, err
 		}
 		text, err := json.Marshal(out)

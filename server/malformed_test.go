@@ -333,6 +333,8 @@ func wrongOthers(m *scene) map[string]wrong {
 		"commit":           {save(rpc.OpCommit, rpc.Save{Stage: "none"}), rpc.ErrNotFound},
 		"abort json":       broken(rpc.OpAbort),
 		"look json":        {rpc.Request{Op: rpc.OpLook, Arg: []byte("{")}, rpc.ErrMalformed},
+		"look name":        {rpc.Request{Op: rpc.OpLook, Arg: arg(rpc.Look{Path: "../p"})}, rpc.ErrMalformed},
+		"look no name":     {rpc.Request{Op: rpc.OpLook, Arg: arg(rpc.Look{})}, rpc.ErrMalformed},
 		"look path":        {rpc.Request{Op: rpc.OpLook, Arg: arg(rpc.Look{Path: "p", Matrix: "d"})}, rpc.ErrNotFound},
 		"look format":      {rpc.Request{Op: rpc.OpLook, Arg: arg(rpc.Look{Path: "p", Codec: "zip", Matrix: "d"})}, rpc.ErrNotFound},
 		"load json":        {rpc.Request{Op: rpc.OpLoad, Seq: 1, Arg: []byte("{")}, rpc.ErrMalformed},
