@@ -2,6 +2,7 @@ package blob
 
 import (
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,11 +57,19 @@ func TestOutageLasts(t *testing.T) {
 // TestWait: waits that last are reported once for all, now and then, and their end, but not while another one lasts.
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		var told []string
-		o := &Outage{Store: "s3://b", Tell: func(text string) { told = append(told, text) }, Quiet: 2 * time.Second}
+		tell := func(text string) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, text)
+		}
+		o := &Outage{Store: "s3://b", Tell: tell, Quiet: 2 * time.Second}
 		expect := func(want ...string) {
 			t.Helper()
 			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
 			if !slices.Equal(told, want) {
 				t.Errorf("told %q, want %q", told, want)
 			}

@@ -61,7 +61,7 @@ func manifest(t *testing.T, l *Launch) string {
 // documents are the objects of a manifest, as YAML is read.
 func documents(t *testing.T, text string) (all []map[string]any) {
 	t.Helper()
-	for _, doc := range strings.Split(text, "---\n")[1:] {
+	for _, doc := range strings.Split("\n"+text, "\n---\n")[1:] {
 		var v map[string]any
 		if err := yaml.Unmarshal([]byte(doc), &v); err != nil {
 			t.Fatalf("%v in\n%s", err, doc)
@@ -268,6 +268,7 @@ func TestTitle(t *testing.T) {
 func FuzzParseVolume(f *testing.F) {
 	f.Add("data=pvc:datasets:/data:ro")
 	f.Add("a=nfs:host/b:/c")
+	f.Add("0=pvc:0:/---")
 	f.Fuzz(func(t *testing.T, text string) {
 		v, err := ParseVolume(text)
 		if err != nil {
