@@ -2,6 +2,7 @@ package gbdt
 
 import (
 	"context"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -117,11 +118,13 @@ func TestNothing(t *testing.T) {
 
 // TestWeightsOfTexts: a row of weight 2 is as two also where trees put levels in order, and where all weights are alike.
 func TestWeightsOfTexts(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 12))
+	weightings := map[string]func(i int) int{
+		"all 2": func(int) int { return 2 }, "1 to 3": func(i int) int { return 1 + i*i%3 }, "1 and 40": func(i int) int { return 1 + 39*(i%2) },
+	}
 	for _, name := range []string{"binary", "l2", "l1", "huber", "poisson", "multiclass"} {
-		for what, times := range map[string]func(i int) int{
-			"all 2": func(int) int { return 2 }, "1 to 3": func(i int) int { return 1 + i*i%3 }, "1 and 40": func(i int) int { return 1 + 39*(i%2) },
-		} {
+		r := rand.New(rand.NewPCG(5, 12))
+		for _, what := range slices.Sorted(maps.Keys(weightings)) {
+			times := weightings[what]
 			const n, levels = 400, 12
 			g, y := gridOf(make([]float32, 2)), &Labels{}
 			g.rows = nil
