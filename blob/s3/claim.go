@@ -60,7 +60,8 @@ func (b *Bucket) Claim(ctx context.Context, tree, who string) (release func(), e
 		said, _ := io.ReadAll(io.LimitReader(out.Body, whoLimit+nameLimit)) // it is a courtesy
 		out.Body.Close()
 		left := b.opts.Lease - age(out.ResultMetadata, aws.ToTime(out.LastModified))
-		if is := claimed(tree, said, me); left > 0 && is.of != proc.Gone {
+		is := claimed(tree, said, me)
+		if _, released := b.left.Load(is.id); left > 0 && is.of != proc.Gone && !released {
 			if is.Beat = aws.ToString(out.ETag); is.of != proc.Lives {
 				is.Lapses = left
 			}
@@ -74,6 +75,7 @@ func (b *Bucket) Claim(ctx context.Context, tree, who string) (release func(), e
 // owner is what a claim says, and whether its process lives as far as this one can see.
 type owner struct {
 	blob.Claimed
+	id string
 	of proc.State
 }
 
@@ -81,6 +83,9 @@ type owner struct {
 func claimed(tree string, text []byte, me string) (o owner) {
 	lines := strings.Split(string(text), "\n")
 	o.Tree, o.Who = tree, cmp.Or(lines[0], "somebody who has not said yet who it is")
+	if len(lines) > 1 {
+		o.id, _, _ = strings.Cut(lines[1], " ")
+	}
 	if len(lines) > 2 && lines[2] != me {
 		o.of = proc.Of(lines[2])
 	}
@@ -108,7 +113,9 @@ func (b *Bucket) keep(ctx context.Context, key, etag, id string, text func(n int
 			if err == nil {
 				etag = next
 			} else if refused(err) || missing(err) { // an earlier one was done after all, or it is another's
-				etag = b.owned(ctx, key, id)
+				if now, err := b.owned(ctx, key, id); err == nil {
+					etag = now
+				}
 			}
 			done()
 		}
@@ -118,21 +125,29 @@ func (b *Bucket) keep(ctx context.Context, key, etag, id string, text func(n int
 		all.Wait()
 		ctx, done := patience()
 		defer done()
-		if etag = b.owned(ctx, key, id); etag != "" {
-			_ = b.delete(ctx, key, etag) // or it grows old
+		etag, err := b.owned(ctx, key, id)
+		if err == nil && etag != "" {
+			err = b.delete(ctx, key, etag)
+		}
+		if err != nil { // for others it stands until it lapses
+			b.left.Store(id, nil)
 		}
 	})
 }
 
-// owned is the ETag of the object at a key if its text has the id; else "".
-func (b *Bucket) owned(ctx context.Context, key, id string) string {
+// owned is the ETag of the object at a key if its text has the id; else "". The error is why it is not known.
+func (b *Bucket) owned(ctx context.Context, key, id string) (etag string, err error) {
 	out, err := b.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.opts.Bucket, Key: &key})
-	if err != nil {
-		return ""
+	switch {
+	case missing(err):
+		return "", nil
+	case err != nil:
+		return "", err
 	}
 	defer out.Body.Close()
-	if text, _ := io.ReadAll(io.LimitReader(out.Body, 1<<20)); !bytes.Contains(text, []byte(id)) {
-		return ""
+	text, err := io.ReadAll(io.LimitReader(out.Body, 1<<20))
+	if err != nil || !bytes.Contains(text, []byte(id)) {
+		return "", err
 	}
-	return aws.ToString(out.ETag)
+	return aws.ToString(out.ETag), nil
 }

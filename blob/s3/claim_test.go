@@ -9,6 +9,7 @@ import (
 
 	"thole.example/blob"
 	"thole.example/blob/s3"
+	"thole.example/blob/s3/s3test"
 	"thole.example/internal/proc"
 )
 
@@ -66,6 +67,36 @@ func TestAwait(t *testing.T) {
 	if waited, err := await(t, b, func() {}); len(waited) != 0 || err != nil {
 		t.Errorf("waited for %v, %v, want the claim of a process that is gone", waited, err)
 	}
+	if keys := s.Keys(); len(keys) != 0 {
+		t.Errorf("%q remain", keys)
+	}
+}
+
+// TestReleaseFails: a claim that could not be released because the store did not answer is free for the process that had it once the store
+// answers, and for others when it lapses.
+func TestReleaseFails(t *testing.T) {
+	s := serve(t)
+	change := func(o *s3.Options) { o.Attempts = 1 }
+	b := open(t, s, change)
+	release, err := b.Claim(t.Context(), "out/ck", "job a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Plan(s3test.After(0, s3test.Cut))
+	release()
+	s.Plan(nil)
+	other := open(t, s, change)
+	if _, err := other.Claim(t.Context(), "out/ck", "job c"); !errors.As(err, new(*blob.Claimed)) {
+		t.Errorf("%v, want that another still sees the claim", err)
+	}
+	release, err = b.Claim(t.Context(), "out/ck", "job b")
+	if err != nil {
+		t.Fatalf("%v, want the claim that was released", err)
+	}
+	if _, err := b.Claim(t.Context(), "out/ck", "job c"); !errors.As(err, new(*blob.Claimed)) {
+		t.Errorf("%v, want that job b has it", err)
+	}
+	release()
 	if keys := s.Keys(); len(keys) != 0 {
 		t.Errorf("%q remain", keys)
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -32,6 +34,35 @@ func TestFirstContact(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL_S3", strings.Replace(url, "127.0.0.1", "127.0.0.1.invalid", 1))
 	if _, err := open(t, s, change).List(t.Context(), "m"); !errors.Is(err, s3.ErrUnreachable) {
 		t.Errorf("%v, want that there is no such host", err)
+	}
+}
+
+// TestAttempts: how often a request is tried is said by the options, else by the environment, else by the profile.
+func TestAttempts(t *testing.T) {
+	s := serve(t)
+	file := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(file, []byte("[default]\nmax_attempts = 4\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("AWS_CONFIG_FILE", file)
+	for _, c := range []struct {
+		environment   string
+		options, want int
+	}{{"3", 2, 2}, {"3", 0, 3}, {"", 0, 4}} {
+		t.Setenv("AWS_MAX_ATTEMPTS", c.environment)
+		s.Plan(nil)
+		b := open(t, s, func(o *s3.Options) { o.Attempts, o.Backoff = c.options, time.Millisecond })
+		write(t, b, map[string]string{"x": "x"})
+		s.Plan(s3test.After(0, s3test.SlowDown))
+		_, err := b.List(t.Context(), "x")
+		attempts, most := map[string]int{}, 0 // of each request: a list makes several
+		for _, request := range s.Log() {
+			attempts[request]++
+			most = max(most, attempts[request])
+		}
+		if err == nil || most != c.want {
+			t.Errorf("options %d, environment %q: %v after %d attempts, want %d", c.options, c.environment, err, most, c.want)
+		}
 	}
 }
 

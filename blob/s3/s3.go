@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -30,6 +32,7 @@ type Bucket struct {
 	life   context.Context // of all requests, until Close
 	end    context.CancelCauseFunc
 	blocks chan struct{} // one token for each block that is read ahead
+	left   sync.Map      // of ids of claims and holds that are released, and could not be removed
 }
 
 var (
@@ -62,9 +65,16 @@ func New(ctx context.Context, o Options) (*Bucket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("blob: s3://%s: the configuration of AWS: %w", o.Bucket, err)
 	}
-	if attempts == 0 && cfg.RetryMaxAttempts > 0 {
-		o.Attempts = cfg.RetryMaxAttempts // AWS_MAX_ATTEMPTS
+	for _, source := range cfg.ConfigSources { // the loader does not look for it where the retryer is given
+		if of, is := source.(interface {
+			GetRetryMaxAttempts(ctx context.Context) (int, bool, error)
+		}); is && attempts == 0 {
+			if attempts, _, err = of.GetRetryMaxAttempts(ctx); err != nil {
+				return nil, fmt.Errorf("blob: s3://%s: the configuration of AWS: %w", o.Bucket, err)
+			}
+		}
 	}
+	o.Attempts = cmp.Or(attempts, o.Attempts)
 	b := &Bucket{opts: o, blocks: make(chan struct{}, max(o.Memory/blockSize, 1))}
 	b.life, b.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	if own, is := cfg.HTTPClient.(*awshttp.BuildableClient); is { // with the certificates of the environment, which loading added

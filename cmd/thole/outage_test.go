@@ -36,9 +36,12 @@ func inModel(r *http.Request) bool { return notClaims(r) && strings.Contains(r.U
 // TestStoreReturns: a training with checkpoints whose store becomes unavailable while it saves the model waits for it, resumes from the last
 // checkpoint and saves the model that it would have saved.
 func TestStoreReturns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: the requests to a store that does not answer take their time")
+	for _, command := range []string{"train", "launch --on local --servers 2 --workers 1"} {
+		t.Run(command, func(t *testing.T) { storeReturns(t, strings.Fields(command)) })
 	}
+}
+
+func storeReturns(t *testing.T, command []string) {
 	dir := t.TempDir()
 	examples(t, dir)
 	args := []string{"--data", "small.dummy", "--format", "dummy", "--epochs", "3", "--seed", "3"}
@@ -50,7 +53,8 @@ func TestStoreReturns(t *testing.T) {
 		}
 		return kept.Load() && inModel(r) && once.CompareAndSwap(false, true)
 	})
-	p := newProcess(t, dir, append([]string{"train", "--model", "s3://bucket/m", "--checkpoint", "s3://bucket/ck", "--checkpoint-every", "1"}, args...)...)
+	all := append(command, "--model", "s3://bucket/m", "--checkpoint", "s3://bucket/ck", "--checkpoint-every", "1")
+	p := newProcess(t, dir, append(all, args...)...)
 	said, err := p.linesOf()
 	if err != nil {
 		t.Fatal(err)
@@ -73,9 +77,6 @@ func TestStoreReturns(t *testing.T) {
 // TestStoreStaysAway: a job whose store never returns gives up after the time that it waits, with the status of a temporary failure; so does
 // one without checkpoints, at once.
 func TestStoreStaysAway(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: the requests to a store that does not answer take their time")
-	}
 	for name, c := range map[string]struct{ args, want string }{
 		"worker": {"worker --servers ADDR --tasks 1 --checkpoint s3://bucket/ck --checkpoint-every 1 --wait 1s", "did not begin again within 1s"},
 		"train":  {"train", "the store does not answer"},
