@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Outage is the time for which a store cannot be used, or does not answer, as all that use it at once see it. It reports each that lasts,
-// once and then now and then, and its end. Its methods may be called by many goroutines. The zero value reports to nobody.
+// Outage is the time for which a store cannot be used, or does not answer, as all that use it at once see it. It reports an outage
+// that lasts, repeats the report every Again, and reports its end. Any number of goroutines may call its methods. The zero value reports
+// nothing.
 type Outage struct {
 	Store string            // such as s3://bucket
 	Tell  func(text string) // is not called by two goroutines at once

@@ -121,8 +121,8 @@ func (c *folderColumn) errDisagrees(cell []byte) error {
 	if c.value == "" {
 		value = "a missing value (" + hiveDefault + ")"
 	}
-	return fmt.Errorf("column %q: %s in the file and %s in the name of its folder, want one value (--ignore %s leaves the column out)", c.name,
-		quote(cell), value, c.name)
+	return fmt.Errorf("column %q: %s in the file and %s in the name of its folder, want one value; models trained with --ignore %s do "+
+		"not use the column", c.name, quote(cell), value, c.name)
 }
 
 // folderCells says which columns of a table come from folders, and which of the file have to agree with them.

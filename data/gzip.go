@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// gzipReader unpacks one or more members. As gzip does, it passes over zero bytes behind the last one, with which tapes and block devices
+// gzipReader unpacks one or more members. As gzip does, it skips zero bytes after the last one, with which tapes and block devices
 // fill up.
 type gzipReader struct {
 	in     *bufio.Reader
@@ -20,7 +20,7 @@ func newGzipReader(packed io.Reader) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	member.Multistream(false) // so that it reads no byte behind the member
+	member.Multistream(false) // so that it reads no byte after the member
 	g.member = member
 	return g, nil
 }
@@ -39,7 +39,7 @@ func (g *gzipReader) Read(to []byte) (int, error) {
 	return 0, g.ended
 }
 
-// next opens the next member; io.EOF if there is none.
+// next opens the next member. The error is io.EOF at the end of the input.
 func (g *gzipReader) next() error {
 	begin, err := g.in.Peek(1)
 	if err != nil {

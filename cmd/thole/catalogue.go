@@ -85,7 +85,7 @@ func (k *catalogue) goOn(ctx context.Context, wait bool) error {
 			return err
 		}
 		if err != nil && !k.failed {
-			k.say("a checkpoint was written and could not be committed: %v; the training goes on", err)
+			k.say("a checkpoint was written and could not be committed: %v; training continues", err)
 		}
 		k.failed = err != nil
 	}

@@ -38,7 +38,7 @@ where there is one; of trees also what each feature contributes (--contrib) and 
 quantiles have a margin and a prediction for each (prediction_0, prediction_0.9). --keep copies columns of the table, such as ids, to
 the end of the row; rankings always copy the group. It is written as CSV, TSV or JSON lines while examples are read, or in any format
 of one file. The metrics go to standard output. Features that were not in training
-count as zero, and it is said how many there were; --strict refuses them. Examples are read a batch at a time, however many there are;
+count as zero, and are reported; --strict refuses them. Examples are read a batch at a time, however many there are;
 for the metrics 12 bytes stay in memory for each that has a label, and 80 more while they are computed.`,
 		Example: `  thole predict --model out/lr --data test.libsvm --out -
   thole predict --model out/deepfm --data new.ffm --out scores.parquet

@@ -45,7 +45,13 @@ func (p *plan) scales() bool {
 // scale scales the values of lines in the training and the held-out examples, by the scaling of the model to continue from or of the
 // network, or by one that it fits to the training examples.
 func (p *plan) scale(ctx context.Context, e *env, o data.Options) error {
-	if p.forest != nil || p.train.Transform != nil {
+	switch explicit := p.scaling == scalingStandard || p.scaling == scalingNone; {
+	case p.forest != nil:
+		return nil
+	case p.train.Transform != nil && explicit:
+		return usageError{fmt.Errorf("--scaling %s with a table, want lines (libsvm, libffm, dense): "+
+			"the file of --columns says how columns of a table are scaled", p.scaling)}
+	case p.train.Transform != nil:
 		return nil
 	}
 	said := p.loaded.scaling

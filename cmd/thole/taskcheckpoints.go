@@ -157,7 +157,7 @@ func (s *taskCheckpoints) without(ctx context.Context, err error) error {
 	case ctx.Err() == nil && errors.Is(err, rpc.ErrLost) && !errors.Is(err, rpc.ErrClosed) && s.client.Retry() > 0:
 	case ctx.Err() == nil && errors.Is(err, blob.ErrUnavailable): // the servers have everything: the next checkpoint may be written
 		if !s.failed {
-			s.say("checkpoint %s could not be written: %v; the training goes on", s.to, err)
+			s.say("checkpoint %s could not be written: %v; training continues", s.to, err)
 		}
 	case ctx.Err() != nil || ps.Recoverable(err):
 		return err
@@ -165,7 +165,7 @@ func (s *taskCheckpoints) without(ctx context.Context, err error) error {
 		s.step, s.began = -1, time.Time{}
 		return nil
 	case !s.failed:
-		s.say("checkpoint %s could not be written: %v; the training goes on", s.to, err)
+		s.say("checkpoint %s could not be written: %v; training continues", s.to, err)
 	}
 	s.failed, s.kept = true, nil // it may not be known what the servers remember: the next one is whole
 	return nil

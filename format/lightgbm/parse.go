@@ -31,7 +31,7 @@ type parser struct {
 	lines
 	e      *tree.Ensemble
 	head   entries
-	stop   []byte // the line behind the header; nil: there is none
+	stop   []byte // the line that ended the header; nil at the end of the file
 	sizes  []treeSize
 	notes  []string
 	params map[string]float64 // settings among the parameters

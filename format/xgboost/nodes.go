@@ -110,7 +110,7 @@ func (n *nodes) complete(i int, bad report) {
 	}
 }
 
-// reporting tells v of what is wrong with an element of a list.
+// reporting adds what is wrong with an element of a list to v.
 func (n *nodes) reporting(v values) report {
 	return func(key string, i int, text string, args ...any) {
 		within := "." + key
@@ -125,7 +125,7 @@ func (n *nodes) reporting(v values) report {
 	}
 }
 
-// tree makes a tree of what was read. Errors are told to v.
+// tree makes a tree of what was read, and adds errors to v.
 func (n *nodes) tree(v values) (t tree.Tree) {
 	bad := n.reporting(v)
 	if n.vector > 1 {
