@@ -145,7 +145,7 @@ func (c *chunk) example(s *settings, i int) (next int, err error) {
 		}
 	}
 	if s.Columns != nil {
-		if col := c.keep(s.Columns, from, &c.unseen); col >= 0 && s.Strict {
+		if col := c.keep(s.Columns, s.reserved, from, &c.unseen); col >= 0 && s.Strict {
 			return i, s.errUnseen(col)
 		}
 	}

@@ -28,6 +28,46 @@ type ScaledColumn struct {
 	// Zero says that rows without the column have the value 0 there, which is scaled, too; Field is the field that it gets then.
 	Zero  bool  `json:"zero,omitempty"`
 	Field int32 `json:"field,omitempty"`
+	// Missing is the column of a feature with the value 1 that rows without the column get, in the same field: the value is missing there.
+	// 0: they get none. Lines cannot contain the column itself.
+	Missing int64 `json:"missing,omitempty"`
+}
+
+// inserted reports whether rows without the column get a value.
+func (c *ScaledColumn) inserted() bool { return c.Zero || c.Missing > 0 }
+
+// at is the column of the value that rows without the column get.
+func (c *ScaledColumn) at() int64 {
+	if c.Missing > 0 {
+		return c.Missing
+	}
+	return c.Column
+}
+
+// byField compares columns by field and column, as the values of rows are sorted.
+func byField(a, b ScaledColumn) int {
+	return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Column, b.Column))
+}
+
+// Dim is 1 more than the last column of missing values; 0: there is no such column.
+func (s Scaling) Dim() (dim int64) {
+	for _, c := range s {
+		if c.Missing > 0 {
+			dim = max(dim, c.Missing+1)
+		}
+	}
+	return dim
+}
+
+// missing returns the columns of missing values.
+func (s Scaling) missing() map[int64]bool {
+	columns := map[int64]bool{}
+	for _, c := range s {
+		if c.Missing > 0 {
+			columns[c.Missing] = true
+		}
+	}
+	return columns
 }
 
 // Check reports what cannot be a scaling.
@@ -43,9 +83,31 @@ func (s Scaling) Check() error {
 			c.Deviation > 0 && math.IsInf(1/c.Deviation, 0):
 			return fmt.Errorf("scaling of column %d: mean %v, deviation %v, want finite numbers and a deviation from 0 on", c.Column, c.Mean,
 				c.Deviation)
+		case c.Missing < 0 || c.Missing == math.MaxInt64 || c.Missing > 0 && c.Zero:
+			return fmt.Errorf("scaling of column %d: column %d of missing values, want one from 1 on and no value 0 for rows without the column",
+				c.Column, c.Missing)
 		case c.Field < 0 || c.Field >= FieldLimit:
 			return fmt.Errorf("scaling of column %d: field %d, want 0 to %d", c.Column, c.Field, FieldLimit-1)
 		}
+	}
+	return s.checkMissing()
+}
+
+// checkMissing reports columns of missing values that are not in the order of their columns, or are columns of lines.
+func (s Scaling) checkMissing() error {
+	columns := slices.Clone(s)
+	slices.SortFunc(columns, byField)
+	last, zeros := int64(0), slices.ContainsFunc(s, func(c ScaledColumn) bool { return c.Zero })
+	for _, c := range columns {
+		if c.Missing == 0 {
+			continue
+		}
+		if _, found := slices.BinarySearchFunc(s, c.Missing, func(c ScaledColumn, col int64) int { return cmp.Compare(c.Column, col) }); found ||
+			c.Missing <= last || zeros {
+			return fmt.Errorf("scaling of column %d: column %d of missing values, want one after %d that is not scaled, and no column with zeros",
+				c.Column, c.Missing, last)
+		}
+		last = c.Missing
 	}
 	return nil
 }
@@ -91,10 +153,11 @@ func (x *columnIndex) find(col int64) int {
 
 // scaler is a Scaling ready to scale rows. Any number of goroutines may use it.
 type scaler struct {
-	columns []preparedColumn
-	index   *columnIndex
-	zeros   []ScaledColumn // those with Zero
-	zero    []float32      // what their zeros become
+	columns  []preparedColumn
+	index    *columnIndex
+	absent   []ScaledColumn // those of which rows without the column get a value, by field and column
+	value    []float32      // the values that they get
+	reserved map[int64]bool // columns of missing values, which lines cannot contain
 }
 
 // preparedColumn is what scales values of a column.
@@ -114,14 +177,19 @@ func (s Scaling) scaler() *scaler {
 		if *one = (preparedColumn{c.Log, c.Mean, 1}); c.Deviation > 0 {
 			one.inv = 1 / c.Deviation
 		}
-		if p.index.add(c.Column, i); c.Zero {
-			p.zeros = append(p.zeros, c)
+		if p.index.add(c.Column, i); c.inserted() {
+			p.absent = append(p.absent, c)
 		}
 	}
-	slices.SortStableFunc(p.zeros, func(a, b ScaledColumn) int { return cmp.Compare(a.Field, b.Field) }) // as the values of rows
-	for _, c := range p.zeros {
-		p.zero = append(p.zero, p.columns[p.index.find(c.Column)].of(0))
+	slices.SortFunc(p.absent, byField)
+	for _, c := range p.absent {
+		value := float32(1)
+		if c.Zero {
+			value = p.columns[p.index.find(c.Column)].of(0)
+		}
+		p.value = append(p.value, value)
 	}
+	p.reserved = s.missing()
 	return p
 }
 
@@ -132,6 +200,7 @@ func (c *preparedColumn) of(v float64) float32 {
 
 // scale scales the values of the row that begins at idx[from], as they were read where that is known. fielded says that values have fields.
 func (p *scaler) scale(r *rows, from int, fielded bool) {
+	p.unreserve(r, from, fielded)
 	for k := from; k < len(r.idx); k++ {
 		if at := p.index.find(r.idx[k]); at >= 0 {
 			v := float64(r.val[k])
@@ -145,9 +214,42 @@ func (p *scaler) scale(r *rows, from int, fielded bool) {
 	p.fill(r, from, fielded)
 }
 
-// fill inserts the zeros that the row, which is sorted by field and column, leaves out.
+// unreserve removes values of columns of missing values: training had no such feature.
+func (p *scaler) unreserve(r *rows, from int, fielded bool) {
+	if len(p.reserved) == 0 {
+		return
+	}
+	to := from
+	for k := from; k < len(r.idx); k++ {
+		if p.reserved[r.idx[k]] {
+			continue
+		}
+		if r.idx[to], r.val[to] = r.idx[k], r.val[k]; fielded {
+			r.field[to] = r.field[k]
+		}
+		if k < len(r.exact) {
+			r.exact[to] = r.exact[k]
+		}
+		to++
+	}
+	if removed := len(r.idx) - to; removed > 0 {
+		if r.idx, r.val = r.idx[:to], r.val[:to]; fielded {
+			r.field = r.field[:to]
+		}
+		r.exact = r.exact[:min(len(r.exact), to)]
+	}
+}
+
+// absentSet is the set of the numbers of columns that a row does not have.
+type absentSet [ScalingLimit / 64]uint64
+
+// fill inserts what rows without a column get into the row, which is sorted by field and column.
 func (p *scaler) fill(r *rows, from int, fielded bool) {
-	more := p.missing(r, from, fielded)
+	if len(p.absent) == 0 {
+		return
+	}
+	var absent absentSet
+	more := p.missing(r, from, fielded, &absent)
 	if more == 0 {
 		return
 	}
@@ -156,54 +258,64 @@ func (p *scaler) fill(r *rows, from int, fielded bool) {
 	if fielded {
 		r.field = slices.Grow(r.field, more)[:n+more]
 	}
-	k, z := n-1, len(p.zeros)-1
-	for to := n + more - 1; z >= 0; {
-		order := -1 // that of the value to the zero
-		if k >= from {
-			order = p.zeros[z].order(r, k, fielded)
+	k, to := n-1, n+more-1
+	for z := len(p.absent) - 1; z >= 0; z-- {
+		if absent[z/64]>>(z%64)&1 == 0 {
+			continue
 		}
-		switch {
-		case order > 0:
-			r.idx[to], r.val[to] = r.idx[k], r.val[k]
-			if fielded {
+		c := &p.absent[z]
+		for ; k >= from && order(r, k, c.Field, c.at(), fielded) > 0; k, to = k-1, to-1 {
+			if r.idx[to], r.val[to] = r.idx[k], r.val[k]; fielded {
 				r.field[to] = r.field[k]
 			}
-			k, to = k-1, to-1
-		case order == 0:
-			z--
-		default:
-			r.idx[to], r.val[to] = p.zeros[z].Column, p.zero[z]
-			if fielded {
-				r.field[to] = p.zeros[z].Field
-			}
-			z, to = z-1, to-1
 		}
+		if r.idx[to], r.val[to] = c.at(), p.value[z]; fielded {
+			r.field[to] = c.Field
+		}
+		to--
 	}
 }
 
-// order compares the place of value k of a row with that of the column, by field and column.
-func (c *ScaledColumn) order(r *rows, k int, fielded bool) int {
-	if fielded && r.field[k] != c.Field {
-		return cmp.Compare(r.field[k], c.Field)
+// order compares the place of value k of a row with a column of a field, by field and column.
+func order(r *rows, k int, field int32, column int64, fielded bool) int {
+	if fielded && r.field[k] != field {
+		return cmp.Compare(r.field[k], field)
 	}
-	return cmp.Compare(r.idx[k], c.Column)
+	return cmp.Compare(r.idx[k], column)
 }
 
-// missing is how many columns with zeros are not among those of the row that begins at idx[from].
-func (p *scaler) missing(r *rows, from int, fielded bool) (n int) {
+// missing counts the columns of p.absent that are not among those of the row that begins at idx[from], and adds their numbers to the set.
+func (p *scaler) missing(r *rows, from int, fielded bool, absent *absentSet) (n int) {
 	k := from
-	for z := range p.zeros {
-		order := 1
+	for z := range p.absent {
+		compared := 1
 		for ; k < len(r.idx); k++ {
-			if order = p.zeros[z].order(r, k, fielded); order >= 0 {
+			if compared = order(r, k, p.absent[z].Field, p.absent[z].Column, fielded); compared >= 0 {
 				break
 			}
 		}
-		if k == len(r.idx) || order > 0 {
+		if k == len(r.idx) || compared > 0 {
+			absent[z/64] |= 1 << (z % 64)
 			n++
 		}
 	}
 	return n
+}
+
+// Reserved finds a column of missing values of the scaling that an example contains.
+func (s *Set) Reserved(by Scaling) (column int64, found bool) {
+	reserved := by.missing()
+	if len(reserved) == 0 {
+		return 0, false
+	}
+	for _, row := range s.all() {
+		for _, col := range row.idx {
+			if reserved[col] {
+				return col, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // Scale scales the values of the examples in the memory that they are in; nothing else may use the set meanwhile.
@@ -212,8 +324,14 @@ func (s *Set) Scale(by Scaling) error {
 	if p == nil {
 		return nil
 	}
-	ones, zeros := p.more(s)
-	more := uint64(ones + zeros*zeroWords)
+	if by.Dim() > kernel.WordColumn && !s.wide {
+		if err := s.widen(); err != nil {
+			return err
+		}
+	}
+	ones, absent := p.more(s)
+	more := uint64(ones + absent*absentWords)
+	s.dim = max(s.dim, by.Dim())
 	if limit := s.spill.limit; limit > 0 && int64(4*(s.used+more))+int64(8*len(s.Label)) > limit {
 		if err := s.back(); err != nil {
 			return err
@@ -222,17 +340,18 @@ func (s *Set) Scale(by Scaling) error {
 	if err := s.room(s.used+more, 0); err != nil {
 		return err
 	}
-	return s.rewrite(more, p, zeros > 0)
+	return s.rewrite(more, p, len(p.absent) > 0)
 }
 
-// zeroWords is how many words a zero that is inserted takes at most: the column, in wide sets two, the field and the value.
-const zeroWords = 4
+// absentWords is how many words a value that is inserted takes at most: the column, in wide sets two, the field and the value.
+const absentWords = 4
 
-// more is how many values are 1 and are scaled, each of which takes a word more then, and how many zeros are inserted.
-func (p *scaler) more(s *Set) (ones, zeros int) {
-	if len(p.zeros) > 0 {
+// more is how many values are 1 and are scaled, each of which takes a word more then, and how many values are inserted.
+func (p *scaler) more(s *Set) (ones, absent int) {
+	if len(p.absent) > 0 {
+		var set absentSet
 		for _, row := range s.all() {
-			zeros += p.missing(row, 0, s.fielded)
+			absent += p.missing(row, 0, s.fielded, &set)
 		}
 	}
 	for words := range s.columnWords() {
@@ -242,12 +361,12 @@ func (p *scaler) more(s *Set) (ones, zeros int) {
 			}
 		}
 	}
-	return ones, zeros
+	return ones, absent
 }
 
-// rewrite scales each row and, with zeros, inserts those. Rows may become longer by so many words in all, for which there is room: they
-// move to the end of the memory and are written from its beginning on.
-func (s *Set) rewrite(more uint64, p *scaler, zeros bool) error {
+// rewrite scales each row and, with inserts, inserts what rows without a column get. Rows may become longer by so many words in all, for
+// which there is room: they move to the end of the memory and are written from its beginning on.
+func (s *Set) rewrite(more uint64, p *scaler, inserts bool) error {
 	defer runtime.KeepAlive(s)
 	copy(s.words[more:], s.words[:s.used+1])
 	var words []uint32
@@ -255,7 +374,7 @@ func (s *Set) rewrite(more uint64, p *scaler, zeros bool) error {
 	var from, used, seen uint64
 	s.values = 0
 	for i, end := range s.ends[:len(s.Label)] {
-		if words = append(words[:0], s.words[more+from:more+end+1]...); s.wide || zeros || words[0]&rowExact != 0 {
+		if words = append(words[:0], s.words[more+from:more+end+1]...); s.wide || inserts || words[0]&rowExact != 0 {
 			row.reset()
 			s.append(&row, words, i)
 			if p.scale(&row, 0, s.fielded); len(row.exact) > 0 {

@@ -20,11 +20,22 @@ type Unscaled struct {
 	All     bool // all were left: there are more than are looked at
 }
 
-// FitScaling finds how the values of the examples are to be scaled; nil: all are 1, or are to be left as they are. zeros says that rows
-// without a column have the value 0 there, as in libsvm and dense; else the value is missing. Columns that at least half of the rows have,
-// and those that are the only one of their field, get the mean 0 and the deviation 1; of others, which are mostly categories with a weight,
-// the square has the mean 1.
-func (s *Set) FitScaling(zeros bool) (Scaling, Unscaled) {
+// Absent says what it means that a row does not have a column whose values are scaled.
+type Absent int
+
+// The meanings. AbsentAuto is AbsentMissing if the examples contain values 0, at least one for each hundred absent ones: lines that contain
+// zeros leave out missing values. Otherwise it is AbsentZero.
+const (
+	AbsentAuto    Absent = iota
+	AbsentZero           // the value 0, which is scaled
+	AbsentMissing        // the value is missing: the row gets a feature of its own that says so
+	AbsentNothing        // the value is missing: nothing is added
+)
+
+// FitScaling finds how the values of the examples are to be scaled; nil: all are 1, or are to be left as they are. Columns that at least
+// half of the rows have, and those that are the only one of their field, get the mean 0 and the deviation 1; of others, which are mostly
+// categories with a weight, the square has the mean 1. Columns of missing values are the ones from Dim on.
+func (s *Set) FitScaling(absent Absent) (Scaling, Unscaled) {
 	columns, all := s.candidates()
 	if columns == nil || !all {
 		return nil, Unscaled{len(columns), !all}
@@ -39,9 +50,10 @@ func (s *Set) FitScaling(zeros bool) (Scaling, Unscaled) {
 	})
 	left := Unscaled{Columns: max(0, len(list)-ScalingLimit)}
 	list = list[:len(list)-left.Columns]
+	absent = s.absentOf(absent, list)
 	var skewed []*candidate
 	for _, c := range list {
-		if c.settle(s.Len(), zeros); c.plain.Skewed() {
+		if c.settle(s.Len(), absent); c.plain.Skewed() {
 			skewed = append(skewed, c)
 		}
 	}
@@ -54,8 +66,38 @@ func (s *Set) FitScaling(zeros bool) (Scaling, Unscaled) {
 			left.Columns++
 		}
 	}
+	slices.SortFunc(scaling, byField)
+	for i, next := 0, s.dim; i < len(scaling); i++ { // in the order that the values of a row have
+		if scaling[i].Missing > 0 {
+			scaling[i].Missing, next = next, next+1
+		}
+	}
 	slices.SortFunc(scaling, func(a, b ScaledColumn) int { return cmp.Compare(a.Column, b.Column) })
 	return scaling, left
+}
+
+// absentOf decides what AbsentAuto means for the candidates. Where columns of missing values would make the words of rows wider, or their
+// numbers have no room, rows get nothing.
+func (s *Set) absentOf(absent Absent, list []*candidate) Absent {
+	if absent == AbsentAuto {
+		zeros, without := 0, 0
+		for _, c := range list {
+			if zeros += c.zeros; c.mostRows(s.Len()) || c.alone {
+				without += s.Len() - c.rows()
+			}
+		}
+		if absent = AbsentZero; without > 0 && zeros > 0 && zeros >= without/100 {
+			absent = AbsentMissing
+		}
+	}
+	top := int64(kernel.WordColumn)
+	if s.wide {
+		top = math.MaxInt64 - 1
+	}
+	if absent == AbsentMissing && s.dim > top-int64(len(list)) {
+		return AbsentNothing
+	}
+	return absent
 }
 
 // candidate is what is known of a column that has values other than 1.
@@ -65,7 +107,9 @@ type candidate struct {
 	alone   bool // no other column is of its field
 	centred bool // its mean becomes 0
 	zero    bool // rows without it have the value 0
+	missing bool // rows without it get the feature of a missing value
 	others  int  // values other than 1
+	zeros   int  // values 0
 	ones    int
 	absent  int // rows without it
 	plain   feature.Moments
@@ -80,7 +124,9 @@ const waiting = 16
 
 // add adds a value other than 1.
 func (c *candidate) add(v float32) {
-	c.others++
+	if c.others++; v == 0 {
+		c.zeros++
+	}
 	if c.values = append(c.values, v); len(c.values) == waiting {
 		c.flush()
 	}
@@ -91,14 +137,19 @@ func (c *candidate) flush() {
 	c.values = c.values[:0]
 }
 
+// mostRows reports whether at least half of n rows have the column.
+func (c *candidate) mostRows(n int) bool { return n-c.rows() <= n/2 }
+
 // settle completes the moments of a column of n rows.
-func (c *candidate) settle(n int, zeros bool) {
+func (c *candidate) settle(n int, absent Absent) {
+	zeros := absent == AbsentZero
 	c.absent = max(0, n-c.rows())
-	c.centred = c.absent <= n/2 || c.alone && !zeros
+	c.centred = c.mostRows(n) || c.alone && !zeros
 	if low, high := c.plain.Bounds(); c.absent > 0 && !zeros && low == high && c.ones == 0 {
 		c.centred = false // what tells rows apart is whether they have the column
 	}
 	c.zero = c.centred && zeros
+	c.missing = c.centred && absent == AbsentMissing && c.absent >= 2 // as in tables
 	c.rest(&c.plain)
 }
 
@@ -115,13 +166,16 @@ func (c *candidate) scaling() (one ScaledColumn, ok bool) {
 	if c.zero {
 		one.Zero, one.Field = true, c.field
 	}
+	if c.missing {
+		one.Missing, one.Field = 1, c.field // its number follows
+	}
 	if one.Mean, one.Deviation = c.plain.Of(); one.Log {
 		one.Mean, one.Deviation = c.logs.Of()
 	}
 	if !c.centred {
 		one.Mean, one.Deviation = 0, math.Hypot(one.Mean, one.Deviation)
 	}
-	return one, Scaling{one}.Check() == nil
+	return one, Scaling{{Column: one.Column, Mean: one.Mean, Deviation: one.Deviation, Field: one.Field}}.Check() == nil
 }
 
 // candidates are the columns that have values other than 1, nil if there are none; all is false if there are too many.

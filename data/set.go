@@ -185,7 +185,7 @@ func (s *Set) Part(take func(i int) bool) (*Set, error) {
 func (s *Set) Keep(c *Columns) (*Set, Unseen, error) {
 	out, left := s.empty(), unseen{}
 	for _, row := range s.all() {
-		row.keep(c, 0, &left)
+		row.keep(c, nil, 0, &left)
 		row.ptr[1] = len(row.idx)
 		if err := out.add(row); err != nil {
 			return nil, Unseen{}, err

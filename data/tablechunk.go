@@ -218,7 +218,7 @@ func (r *rows) features(fields []feature.Values, bad []error, columns *Columns, 
 		}
 		if columns != nil {
 			left.hashed(r, columns, from, k)
-			r.keep(columns, from, nil)
+			r.keep(columns, nil, from, nil)
 		}
 		r.ptr = append(r.ptr, len(r.idx))
 	}

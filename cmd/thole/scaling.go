@@ -64,11 +64,15 @@ func (p *plan) scale(ctx context.Context, e *env, o data.Options) error {
 		return usageError{fmt.Errorf("--scaling %s and --load %s, want one of them: training continues with the scaling of that model", p.scaling,
 			p.load)}
 	case said != nil && p.scaling != scalingNone:
+		if col, found := p.train.Reserved(said); found {
+			return fmt.Errorf("%s: feature %d, counted from 0, is new, but the model has its missing values there; train a new model on all "+
+				"examples (--dim N or --hash N leaves room for new features)", path, col)
+		}
 		p.train.Scaling = said
 	case p.load != "" && p.loaded.known || !p.scales():
 		return nil
 	default:
-		scaling, left := p.train.FitScaling(p.hasZeros(ctx, o))
+		scaling, left := p.train.FitScaling(p.absentValues(ctx, o))
 		if p.load != "" && scaling != nil {
 			return fmt.Errorf("%s: values of %s are not 1, and this worker cannot read the scaling of %s; want --scaling none if that model "+
 				"does not scale, or thole train", path, number.Of(len(scaling), "column"), p.load)
@@ -85,18 +89,25 @@ func (p *plan) scale(ctx context.Context, e *env, o data.Options) error {
 	return p.valid.Scale(p.train.Scaling)
 }
 
-// hasZeros reports whether a column that a row leaves out has the value 0 there. Where the position of a value gives its field, it is
-// missing.
-func (p *plan) hasZeros(ctx context.Context, o data.Options) bool {
-	if o.Fields.Number > 0 {
-		files, err := data.Files(ctx, p.paths, p.data)
-		if err != nil || len(files) == 0 {
-			return false
-		}
-		source, err := data.FindSource(p.format, files[0])
-		return err == nil && source.Name == "dense"
+// absentValues says what it means that a row leaves out a column. Where the position of a value gives its field, nothing is added; where
+// the number of a column does, a column of missing values would be of another field.
+func (p *plan) absentValues(ctx context.Context, o data.Options) data.Absent {
+	meaning := data.AbsentAuto
+	if o.Fields.First != nil {
+		meaning = data.AbsentZero
 	}
-	return p.train.Fields > 0 || p.recipe.Sizes.Fields == 0 && (p.network == nil || !byField(p.network))
+	if o.Fields.Number > 0 {
+		if files, err := data.Files(ctx, p.paths, p.data); err == nil && len(files) > 0 {
+			if source, err := data.FindSource(p.format, files[0]); err == nil && source.Name == "dense" {
+				return meaning
+			}
+		}
+		return data.AbsentNothing
+	}
+	if p.train.Fields > 0 || p.recipe.Sizes.Fields == 0 && (p.network == nil || !byField(p.network)) {
+		return meaning
+	}
+	return data.AbsentNothing
 }
 
 // sayScaling reports how many columns are scaled, and how many with values other than 1 are not.
@@ -111,5 +122,9 @@ func (p *plan) sayScaling(e *env, left data.Unscaled) {
 	case n > 0:
 		fmt.Fprintf(e.err, "scaling: values of %s are scaled to mean 0 and deviation 1 (--scaling none does not scale them)\n",
 			number.Of(n, "column"))
+	}
+	if first, end := p.train.Dim(), p.train.Scaling.Dim(); end > first {
+		fmt.Fprintf(e.err, "scaling: %s: a row without the column has a missing value, not 0, as other rows contain zeros; new features from %d on "+
+			"mark missing values\n", number.Of(int(end-first), "column"), first)
 	}
 }
