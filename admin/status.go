@@ -31,8 +31,8 @@ type Memory struct {
 type Operation struct {
 	Name     string  `json:"name"`
 	Requests uint64  `json:"requests"`
-	P50      float64 `json:"p50_us"`
-	P99      float64 `json:"p99_us"`
+	P50      float64 `json:"p50Us"`
+	P99      float64 `json:"p99Us"`
 	rpc.Measure
 }
 

@@ -87,20 +87,21 @@ func take[T comparable](v *T, d T) {
 
 // Defaults are the settings used where the user gives none.
 type Defaults struct {
-	Rule     string
-	Hyper    map[string]float64
-	Eps      float64 // eps of the rule for batches of one example: in larger ones gradients are means, and so is eps. 0: as Hyper has it
-	Rate     float64 // learning rate of the first step; 0: the rule's own
-	Linear   float64 // with losses of numbers: rate of weights of features beside vectors, which follow adam then; 0: as the vectors
-	Schedule string  // of package optim
-	PerBatch bool    // the schedule is asked once for each mini-batch of the job, not once for each epoch
-	Warmup   int     // steps in which the rate grows to the first, at most; a tenth of an epoch if that is less
-	Batch    int     // examples in a mini-batch; 0: as BatchOf says
-	Epochs   int
+	Rule     string             `json:"rule"`
+	Hyper    map[string]float64 `json:"hyper"`
+	Eps      float64            `json:"eps"`      // of the rule for batches of one example: larger ones have means. 0: of Hyper
+	Rate     float64            `json:"rate"`     // learning rate of the first step; 0: the rule's own
+	Linear   float64            `json:"linear"`   // losses of numbers: rate of weights next to vectors (adam); 0: as the vectors
+	Schedule string             `json:"schedule"` // of package optim
+	PerBatch bool               `json:"perBatch"` // the schedule is asked once for each mini-batch of the job, not once for each epoch
+	Warmup   int                `json:"warmup"`   // steps in which the rate grows to the first, at most; a tenth of an epoch if that is less
+	Batch    int                `json:"batch"`    // examples in a mini-batch; 0: as BatchOf says
+	Epochs   int                `json:"epochs"`
 	// Rows is how many examples a training sees that is not told its epochs: as many epochs as come nearest to that, at least
 	// one and no more than Most: few examples are learned by heart before that. 0: until the loss no longer falls, for at least Epochs.
 	// Where each feature has numbers of its own, the loss of the training examples falls long after that of others rises.
-	Rows, Most int
+	Rows int `json:"rows"`
+	Most int `json:"most"`
 }
 
 // EpochsOf is how many epochs a training of so many examples makes that is not told; 0: it finds out.

@@ -131,11 +131,11 @@ func above(n *float64) bool { return n != nil && *n > 0 }
 // settingsOf are the settings in the JSON of each kind; a result that Run did not make has none.
 var settingsOf = map[string][]string{
 	"table":   {"keys", "dim", "batch", "rule", "seconds"},
-	"pull":    {"keys", "dim", "batch", "in_flight", "rule", "seconds", "servers"},
-	"push":    {"keys", "dim", "batch", "in_flight", "rule", "seconds", "servers"},
+	"pull":    {"keys", "dim", "batch", "inFlight", "rule", "seconds", "servers"},
+	"push":    {"keys", "dim", "batch", "inFlight", "rule", "seconds", "servers"},
 	"row":     {"cols", "seconds", "servers"},
 	"barrier": {"tasks", "seconds", "servers"},
-	"storm":   {"cols", "tasks", "async", "by_key", "servers"},
+	"storm":   {"cols", "tasks", "async", "byKey", "servers"},
 }
 
 // shape wants all fields in the JSON of a result, in their order.
@@ -144,8 +144,8 @@ func shape(t *testing.T, r *Result) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"what", "requests", "mrows_per_s", "mrows_per_cpu_s", "client", "server", "both", "gb_per_s", "p50_us", "p99_us", "max_us",
-		"peak_rss_bytes", "allocs_per_request", "alloc_bytes_per_request", "reads_mrows_per_cpu_s", "bytes_per_key", "slowest_insert_us", "settings"}
+	want := []string{"what", "requests", "mrowsPerS", "mrowsPerCpuS", "client", "server", "both", "gbPerS", "p50Us", "p99Us", "maxUs",
+		"peakRssBytes", "allocsPerRequest", "allocBytesPerRequest", "readsMrowsPerCpuS", "bytesPerKey", "slowestInsertUs", "settings"}
 	want = append(want, settingsOf[r.What]...)
 	var got []string
 	for _, name := range regexp.MustCompile(`"(\w+)":`).FindAllSubmatch(text, -1) {

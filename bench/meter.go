@@ -12,18 +12,18 @@ import (
 type Result struct {
 	What     string   `json:"what"`
 	Requests int      `json:"requests"`
-	Rate     *float64 `json:"mrows_per_s"` // by the clock; a row is the values of a key, in a dense row one value; nil: barrier
-	PerCPU   PerCPU   `json:"mrows_per_cpu_s"`
-	Bytes    *float64 `json:"gb_per_s"` // row and storm
-	P50      float64  `json:"p50_us"`
-	P99      float64  `json:"p99_us"`
-	Max      float64  `json:"max_us"`
-	Peak     *int64   `json:"peak_rss_bytes"`          // of the servers, or of this process if they are in it
-	Allocs   float64  `json:"allocs_per_request"`      // of this process
-	Alloced  float64  `json:"alloc_bytes_per_request"` // of this process
-	Reads    *float64 `json:"reads_mrows_per_cpu_s"`   // table, where the rate is that of updates
-	BytesKey *float64 `json:"bytes_per_key"`           // table
-	Growth   *float64 `json:"slowest_insert_us"`       // table: of a batch
+	Rate     *float64 `json:"mrowsPerS"` // by the clock; a row is the values of a key, in a dense row one value; nil: barrier
+	PerCPU   PerCPU   `json:"mrowsPerCpuS"`
+	Bytes    *float64 `json:"gbPerS"` // row and storm
+	P50      float64  `json:"p50Us"`
+	P99      float64  `json:"p99Us"`
+	Max      float64  `json:"maxUs"`
+	Peak     *int64   `json:"peakRssBytes"`         // of the servers, or of this process if they are in it
+	Allocs   float64  `json:"allocsPerRequest"`     // of this process
+	Alloced  float64  `json:"allocBytesPerRequest"` // of this process
+	Reads    *float64 `json:"readsMrowsPerCpuS"`    // table, where the rate is that of updates
+	BytesKey *float64 `json:"bytesPerKey"`          // table
+	Growth   *float64 `json:"slowestInsertUs"`      // table: of a batch
 	Settings Settings `json:"settings"`
 }
 

@@ -11,13 +11,13 @@ type Settings struct {
 	Dim     *int     `json:"dim,omitempty"`
 	Batch   *int     `json:"batch,omitempty"`
 	Skew    *float64 `json:"skew,omitempty"` // nil: all keys come as often
-	Depth   *int     `json:"in_flight,omitempty"`
+	Depth   *int     `json:"inFlight,omitempty"`
 	Rule    *string  `json:"rule,omitempty"` // "none": deltas are added
 	Wire    *string  `json:"wire,omitempty"` // nil: values cross the network as they are
 	Cols    *int64   `json:"cols,omitempty"`
 	Tasks   *int     `json:"tasks,omitempty"`
 	Async   *bool    `json:"async,omitempty"`
-	ByKey   *bool    `json:"by_key,omitempty"`
+	ByKey   *bool    `json:"byKey,omitempty"`
 	Seconds *float64 `json:"seconds,omitempty"`
 	Servers *int     `json:"servers,omitempty"`
 

@@ -34,8 +34,10 @@ type chunk struct {
 
 	rounded []roundedCell // the first whole number of each column that is no float64
 	first   bool          // of the input
-	lo, hi  int64         // rows of a CellTable
-	part    *feature.Part // rows of a table whose levels have no ids yet
+
+	hashedTexts []roundedCell // the first text of each column that is hashed as numbers
+	lo, hi      int64         // rows of a CellTable
+	part        *feature.Part // rows of a table whose levels have no ids yet
 }
 
 func (c *chunk) reset() {
@@ -45,6 +47,7 @@ func (c *chunk) reset() {
 	c.kinds.reset()
 	c.unseen.reset()
 	c.bad, c.part, c.first, c.rounded, c.invalid = c.bad[:0], nil, false, c.rounded[:0], invalidByte{}
+	c.hashedTexts = c.hashedTexts[:0]
 }
 
 // parser is what one goroutine parses chunks with.

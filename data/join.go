@@ -62,8 +62,18 @@ func (j *joiner) join(c *chunk) error {
 			j.told = map[string]bool{}
 		}
 		j.told[r.Column] = true
-		j.s.Note(j.name, j.lines+r.line, fmt.Sprintf("column %q: %s is no float64, and is read as %.0f; other numbers may be read as the "+
-			"same (--categorical %s tells them apart)", r.Column, r.Text, r.Value, r.Column))
+		j.s.Note(j.name, j.lines+r.line, fmt.Sprintf("column %q: %s does not fit a float64 and is read as %.0f, as may be other numbers "+
+			"(--categorical %s keeps them apart)", r.Column, r.Text, r.Value, r.Column))
+	}
+	for _, r := range c.hashedTexts {
+		if name := "hashed " + r.Column; j.s.Note != nil && !j.told[name] {
+			if j.told == nil {
+				j.told = map[string]bool{}
+			}
+			j.told[name] = true
+			j.s.Note(j.name, j.lines+r.line, fmt.Sprintf("column %q: %q is text, and the column is hashed as numbers by its first rows: 1 and 1.0 "+
+				"are one category (compare: texts in --columns makes them two)", r.Column, r.Text))
+		}
 	}
 	j.lines += c.lines
 	return nil

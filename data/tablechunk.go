@@ -163,6 +163,11 @@ func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64, kept []fe
 			c.rounded = append(c.rounded, roundedCell{line[row], cell})
 		}
 	}
+	for row, cell := range enc.HashedTexts {
+		if !slices.ContainsFunc(c.hashedTexts, func(r roundedCell) bool { return r.Column == cell.Column }) {
+			c.hashedTexts = append(c.hashedTexts, roundedCell{line[row], cell})
+		}
+	}
 	left := c.unseen.block(s.sheet.plan, enc.Unseen())
 	if open {
 		if c.part == nil {
@@ -178,7 +183,7 @@ func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64, kept []fe
 	c.features(enc.Fields, enc.Bad[:len(line)], columns, left)
 }
 
-// roundedCell is a cell with a whole number that is no float64.
+// roundedCell is a cell with a whole number that is no float64, or with a text among numbers.
 type roundedCell struct {
 	line int64 // counted in the chunk
 	feature.Cell

@@ -3,6 +3,7 @@ package feature
 import (
 	"bytes"
 	"iter"
+	"time"
 
 	"thole.example/internal/number"
 )
@@ -12,10 +13,11 @@ type Comparison string
 
 // The comparisons. Blanks at the ends of a cell never count.
 const (
-	AsFound    Comparison = ""         // found out: AsNumbers or AsBooleans where all categories are those, else AsTexts
+	AsFound    Comparison = ""         // found out: AsNumbers, AsBooleans or AsTimes where all categories are those, else AsTexts
 	AsTexts    Comparison = "texts"    // each text is a category: 01, 1 and 1.0 are three
 	AsNumbers  Comparison = "numbers"  // by value: 1, 1.0 and 1e0 are one
 	AsBooleans Comparison = "booleans" // true, True, TRUE and 1 are one
+	AsTimes    Comparison = "times"    // by instant: 2020-01-31 and 2020-01-31T00:00:00 are one
 )
 
 // trimmed is a cell without the blanks at its ends: fixed-width text of databases is padded with them.
@@ -48,6 +50,9 @@ func truth(text []byte) (v int, ok bool) {
 // comparisonOf finds out how categories are compared. words reports whether some of them are words for booleans.
 func comparisonOf(categories iter.Seq[[]byte]) (c Comparison, words bool) {
 	var room [64]byte
+	if areTimes(categories) {
+		return AsTimes, false
+	}
 	found, binary := false, true
 	for text := range categories {
 		text = trimmed(text)
@@ -74,6 +79,42 @@ func comparisonOf(categories iter.Seq[[]byte]) (c Comparison, words bool) {
 	return AsNumbers, false
 }
 
+// areTimes reports whether there are categories, all of them times of ISO 8601.
+func areTimes(categories iter.Seq[[]byte]) (all bool) {
+	for text := range categories {
+		if text = trimmed(text); len(text) == 0 {
+			continue
+		}
+		if _, all = timeKey(nil, text); !all {
+			return false
+		}
+	}
+	return all
+}
+
+// timeKey is the text that all spellings of a time share: 2020-01-31 or 2020-01-31 15:04:05.5, and of one with a zone the instant in UTC,
+// 2020-01-31 14:04:05.5Z. ok is false if the text is no time of ISO 8601.
+func timeKey(room, text []byte) (key []byte, ok bool) {
+	if len(text) < len(time.DateOnly) || text[4] != '-' {
+		return nil, false
+	}
+	for _, p := range isoPatterns {
+		s, ok := p.parse(text)
+		if !ok {
+			continue
+		}
+		at := time.Unix(s.wall-int64(s.offset), int64(s.nanos)).UTC()
+		switch {
+		case s.zoned:
+			return at.AppendFormat(room[:0], time.DateTime+".999999999Z"), true
+		case s.wall%secondsOfDay == 0 && s.nanos == 0:
+			return at.AppendFormat(room[:0], time.DateOnly), true
+		}
+		return at.AppendFormat(room[:0], time.DateTime+".999999999"), true
+	}
+	return nil, false
+}
+
 // key is the text that all cells of a category share. It is a part of text, or in the memory of room.
 func (c Comparison) key(room, text []byte) []byte {
 	text = trimmed(text)
@@ -83,6 +124,11 @@ func (c Comparison) key(room, text []byte) []byte {
 			return append(room[:0], byte('0'+v))
 		}
 	case AsNumbers:
+	case AsTimes:
+		if at, ok := timeKey(room, text); ok {
+			return at
+		}
+		return text
 	default:
 		return text
 	}
@@ -198,7 +244,7 @@ func (l *levels) alias(texts []string, from int, as Comparison) {
 			continue
 		}
 		key := AsNumbers // also of a text among others: 1.0 of a file of text is 1 of one of numbers
-		if l.as == AsBooleans || as == AsTexts {
+		if l.as == AsBooleans || l.as == AsTimes || as == AsTexts {
 			key = l.as
 		}
 		alias := key.key(room[:0], []byte(text))

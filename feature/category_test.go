@@ -10,14 +10,18 @@ import (
 // spellings are columns with the same values as files of different formats and programs spell them: CSV of pandas, Parquet, databases.
 func spellings() map[string][][]string {
 	return map[string][][]string{
-		"whole floats":  {{"0.5", "1.0", "2.25", "1.0"}, {"0.5", "1", "2.25", "1"}, {"5e-1", "1e0", "2.250", "+1.00"}, {".5", "1.", "2.25 ", " 1"}},
-		"large":         {{"10000000.0", "3.0", "1e+20"}, {"10000000", "3", "1e20"}, {"1e+07", "3.0", "100000000000000000000.0"}},
-		"zero":          {{"-0.0", "1.0"}, {"0", "1"}, {"0.0", "1"}, {"-0", "1"}},
-		"booleans":      {{"True", "False", "True"}, {"true", "false", "true"}, {"TRUE", "FALSE", "TRUE"}},
-		"blanks":        {{"a", "bc", "d e"}, {"a ", "bc", "d e  "}, {" a\t", "bc ", "d e"}},
-		"integers":      {{"9007199254740993", "9007199254740992"}, {"+9007199254740993", "9007199254740992 "}},
-		"holes":         {{"1.0", "", "2.0"}, {"1", "NaN", "2"}, {"1", "  ", "2"}},
-		"small":         {{"1e-05", "0.5"}, {"0.00001", "0.5"}, {"1E-5", ".5"}},
+		"whole floats": {{"0.5", "1.0", "2.25", "1.0"}, {"0.5", "1", "2.25", "1"}, {"5e-1", "1e0", "2.250", "+1.00"}, {".5", "1.", "2.25 ", " 1"}},
+		"large":        {{"10000000.0", "3.0", "1e+20"}, {"10000000", "3", "1e20"}, {"1e+07", "3.0", "100000000000000000000.0"}},
+		"zero":         {{"-0.0", "1.0"}, {"0", "1"}, {"0.0", "1"}, {"-0", "1"}},
+		"booleans":     {{"True", "False", "True"}, {"true", "false", "true"}, {"TRUE", "FALSE", "TRUE"}},
+		"blanks":       {{"a", "bc", "d e"}, {"a ", "bc", "d e  "}, {" a\t", "bc ", "d e"}},
+		"integers":     {{"9007199254740993", "9007199254740992"}, {"+9007199254740993", "9007199254740992 "}},
+		"holes":        {{"1.0", "", "2.0"}, {"1", "NaN", "2"}, {"1", "  ", "2"}},
+		"small":        {{"1e-05", "0.5"}, {"0.00001", "0.5"}, {"1E-5", ".5"}},
+		"dates":        {{"2020-01-31", "2020-02-01"}, {"2020-01-31 00:00:00", "2020-02-01 00:00:00"}, {"2020-01-31T00:00:00.000", "2020-02-01T00:00"}},
+		"instants": {{"2020-01-31 12:00:00+01:00", "2020-07-01 00:30:00.5+02:00"}, {"2020-01-31T11:00:00Z", "2020-06-30T22:30:00.500Z"},
+			{"2020-01-31 11:00:00 UTC", "2020-06-30 22:30:00.5 UTC"}},
+		"decimals":      {{"12345678901234567890.1200", "12345678901234567890.13", "5.00"}, {"12345678901234567890.12", "12345678901234567890.130", "5"}},
 		"not numbers":   {{"01", "1", "1.0"}},
 		"versions":      {{"1.10", "1.1", "1.1.2"}},
 		"hexadecimal":   {{"12345e10", "123450e9", "12a45e10"}},
@@ -51,7 +55,7 @@ func TestSpellings(t *testing.T) {
 				}
 			}
 			distinct := slices.Compact(slices.Sorted(slices.Values(want)))
-			if least := map[string]int{"not numbers": 3, "versions": 3, "hexadecimal": 3, "true and text": 3, "integers": 2}[name]; len(distinct) < least {
+			if least := map[string]int{"not numbers": 3, "versions": 3, "hexadecimal": 3, "true and text": 3, "integers": 2, "dates": 2, "instants": 2, "decimals": 3}[name]; len(distinct) < least {
 				t.Errorf("%s as %s: %q, want %d categories", name, kind, distinct, least)
 			}
 		}

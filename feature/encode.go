@@ -48,6 +48,7 @@ type Encoder struct {
 	touch   uint64
 	unseen  []Unseen
 	rounded []rounding
+	texts   []rounding   // texts of columns that are hashed as numbers, in an open plan
 	when    [][]moment   // by column of times, where the plan is for a survey
 	seen    []*zonesSeen // by column of times, where the plan finds out their zones
 }
@@ -103,6 +104,7 @@ func (e *Encoder) Begin(rows int) {
 		e.Faults = 0
 	}
 	e.unseen, e.rounded = e.unseen[:0], e.rounded[:0]
+	e.texts = e.texts[:0]
 	for i := range e.Fields {
 		v := &e.Fields[i]
 		v.clear()
@@ -176,6 +178,7 @@ func (e *Encoder) column(i int, cells Cells) error {
 		for k := range v.ID {
 			text := cells.Text[cells.Lo[k]:cells.Hi[k]]
 			if c.Compare != AsFound { // models of old hash cells as they are
+				e.checkHashed(k, c, text)
 				if text = c.Compare.key(room[:0], text); e.plan.missing[string(text)] {
 					text = nil
 				}

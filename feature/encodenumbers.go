@@ -115,6 +115,34 @@ type Cell struct {
 	Value        float64
 }
 
+// checkHashed notes a text in a column that is hashed as numbers or booleans because its first rows hold nothing else.
+func (e *Encoder) checkHashed(k int, c *Column, text []byte) {
+	if e.plan.open == nil || c.Compare != AsNumbers && c.Compare != AsBooleans {
+		return
+	}
+	if n := len(e.texts); n > 0 && e.texts[n-1].cell.Column == c.Name {
+		return
+	}
+	if text = trimmed(text); !bytes.ContainsFunc(text, func(r rune) bool { return r < '0' || r > '9' }) || e.plan.missing[string(text)] {
+		return
+	}
+	if _, ok := truth(text); ok && c.Compare == AsBooleans {
+		return
+	}
+	if _, ok := number.Plain(nil, text); !ok {
+		e.texts = append(e.texts, rounding{k, Cell{Column: c.Name, Text: string(text)}})
+	}
+}
+
+// HashedTexts are the first texts of the block, by column with their rows, in columns that are hashed as numbers or booleans.
+func (e *Encoder) HashedTexts(yield func(row int, c Cell) bool) {
+	for _, r := range e.texts {
+		if e.Bad[r.row] == nil && !yield(r.row, r.cell) {
+			return
+		}
+	}
+}
+
 // Rounded are the cells of the block, with their rows, that are whole numbers but no float64, and were rounded to one.
 func (e *Encoder) Rounded(yield func(row int, c Cell) bool) {
 	for _, r := range e.rounded {

@@ -342,8 +342,8 @@ func (c *Column) check() error {
 		return wrong("hashed to %d features, want 1 to %d", c.Size, int64(SizeLimit))
 	case c.Timezone != "" && c.Kind != Date:
 		return wrong("time zone %q of a column that is %s, want it of dates", c.Timezone, c.Kind)
-	case !slices.Contains([]Comparison{AsFound, AsTexts, AsNumbers, AsBooleans}, c.Compare):
-		return wrong("categories compared as %q, want %s, %s or %s", c.Compare, AsTexts, AsNumbers, AsBooleans)
+	case !slices.Contains([]Comparison{AsFound, AsTexts, AsNumbers, AsBooleans, AsTimes}, c.Compare):
+		return wrong("categories compared as %q, want %s, %s, %s or %s", c.Compare, AsTexts, AsNumbers, AsBooleans, AsTimes)
 	case len(c.Separator) > 1:
 		return wrong("separator %q between levels, want one character", c.Separator)
 	}

@@ -12,13 +12,13 @@ import (
 
 // Hyper is a setting of an update rule or a schedule: a finite number from 0 on.
 type Hyper struct {
-	Name    string
-	Default float64
-	Help    string
-	Max     float64 // the largest value; 0: there is none
-	Below   bool    // Max itself is too large
-	Above   bool    // 0 itself is too small
-	Like    string  // an earlier setting whose value it has by default, in place of Default; "": none
+	Name    string  `json:"name"`
+	Default float64 `json:"default"`
+	Help    string  `json:"help"`
+	Max     float64 `json:"max"`   // the largest value; 0: there is none
+	Below   bool    `json:"below"` // Max itself is too large
+	Above   bool    `json:"above"` // 0 itself is too small
+	Like    string  `json:"like"`  // an earlier setting whose value it has by default, in place of Default; "": none
 }
 
 // Begins is the default in words: a number, or the name of the setting whose value it is.
@@ -93,9 +93,9 @@ type Rule struct {
 // Rates are the first learning rates of a rule that suit features around 1, with a schedule that falls to zero. They stand
 // where the user gives none.
 type Rates struct {
-	Classes float64 // for losses of classes: gradients up to 1
-	Numbers float64 // for squares of differences from labels whose deviation is about 4
-	Steady  bool    // steps do not grow with gradients: Numbers has to grow with the deviation of the labels
+	Classes float64 `json:"classes"` // for losses of classes: gradients up to 1
+	Numbers float64 `json:"numbers"` // for squares of differences from labels whose deviation is about 4
+	Steady  bool    `json:"steady"`  // steps do not grow with gradients: Numbers has to grow with the deviation of the labels
 }
 
 // Step changes the weights w by the mean gradient g: w, g and every slot have the same length. rate is the learning

@@ -28,12 +28,12 @@ type MatrixStatus struct {
 	Rule       string `json:"rule,omitempty"`
 	Rows       int64  `json:"rows"`
 	Cols       int64  `json:"cols"`
-	Partitions int64  `json:"partitions"`        // here
-	Everywhere int    `json:"everywhere"`        // partitions on all servers
-	Columns    int64  `json:"columns"`           // stored here, in all partitions together
-	Bytes      int64  `json:"bytes"`             // in memory, with the state of the rule
-	OnDisk     int64  `json:"on_disk,omitempty"` // bytes of rows that memory has no room for
-	Slowest    int    `json:"slowest"`           // clock, as folded; -1: all have finished
+	Partitions int64  `json:"partitions"`       // here
+	Everywhere int    `json:"everywhere"`       // partitions on all servers
+	Columns    int64  `json:"columns"`          // stored here, in all partitions together
+	Bytes      int64  `json:"bytes"`            // in memory, with the state of the rule
+	OnDisk     int64  `json:"onDisk,omitempty"` // bytes of rows that memory has no room for
+	Slowest    int    `json:"slowest"`          // clock, as folded; -1: all have finished
 
 	// What became of columns for the matrix's Keep, since it was made here, loaded or restored.
 	Admitted   int64 `json:"admitted,omitempty"`   // were named often enough and made

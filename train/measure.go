@@ -65,7 +65,7 @@ func (m Metrics) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		name, _ := json.Marshal(x.Name) // a string always can be
+		name, _ := json.Marshal(jsonName(x.Name)) // a string always can be
 		b.Write(append(name, ':'))
 		if v, err := json.Marshal(x.Value); err == nil {
 			b.Write(v)
@@ -75,6 +75,15 @@ func (m Metrics) MarshalJSON() ([]byte, error) {
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
+}
+
+// jsonName is the name of a metric as a key: calibrationError of calibration-error.
+func jsonName(name string) string {
+	words := strings.Split(name, "-")
+	for i, w := range words[1:] {
+		words[i+1] = strings.ToUpper(w[:1]) + w[1:]
+	}
+	return strings.Join(words, "")
 }
 
 // Scored is labelled examples with what a model says of them.

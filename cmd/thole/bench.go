@@ -41,27 +41,27 @@ or not of the kind: the processor time and memory of the servers with --servers,
 
 what, requests: the kind, and how many requests were measured; of a storm one a task, from its connection to its end.
 
-mrows_per_s: millions of rows by the clock. A row is the --dim values of a key; in row and storm, which are about one dense row, each
+mrowsPerS: millions of rows by the clock. A row is the --dim values of a key; in row and storm, which are about one dense row, each
 value of it counts. For table they are the rows that are updated, or read with --rule none.
 
-mrows_per_cpu_s: the same by processor time: client is this process, server all servers, both the two together. Where one process does
+mrowsPerCpuS: the same by processor time: client is this process, server all servers, both the two together. Where one process does
 all, in table and with --in-process, only both is known; with --servers only client.
 
-gb_per_s: row and storm: the values as bytes, by the clock.
+gbPerS: row and storm: the values as bytes, by the clock.
 
-p50_us, p99_us, max_us: how long a request takes: half, 99 of 100, and all of them at most. Of 100 requests or fewer p99_us is
-max_us: more --seconds or a smaller --batch gives more.
+p50Us, p99Us, maxUs: how long a request takes: half, 99 of 100, and all of them at most. Of 100 requests or fewer p99Us is
+maxUs: more --seconds or a smaller --batch gives more.
 
-peak_rss_bytes: the most memory that the servers had, each its own peak, added up; of this process where they are in it.
+peakRssBytes: the most memory that the servers had, each its own peak, added up; of this process where they are in it.
 
-allocs_per_request, alloc_bytes_per_request: objects and bytes that this process allocated on the Go heap, and no other process: of the
+allocsPerRequest, allocBytesPerRequest: objects and bytes that this process allocated on the Go heap, and no other process: of the
 servers only with --in-process; of a barrier, for all its tasks together.
 
-reads_mrows_per_cpu_s, bytes_per_key, slowest_insert_us: table: reads where the rate is that of updates, memory of a key with its values
+readsMrowsPerCpuS, bytesPerKey, slowestInsertUs: table: reads where the rate is that of updates, memory of a key with its values
 and the rule's slots, and how long the slowest batch of inserts took.
 
-settings: what was measured, without those that the kind does not have: keys, dim, batch, skew, in_flight, rule, wire, cols, tasks, async,
-by_key and seconds are the flags, wire only where it is given; servers is how many there were, where is started, in-process or running
+settings: what was measured, without those that the kind does not have: keys, dim, batch, skew, inFlight, rule, wire, cols, tasks, async,
+byKey and seconds are the flags, wire only where it is given; servers is how many there were, where is started, in-process or running
 (--servers); memory is the bound of each that was started, -1 for none; checksum: what is sent over the network has checksums; tls, if
 it is there: it is encrypted.`
 

@@ -122,7 +122,7 @@ func TestBenchBesideJob(t *testing.T) {
 		if err := p.Wait(); err != nil {
 			t.Errorf("%q: %v: %s", p.Args[1:3], err, &p.err)
 		}
-		if text := p.out.String(); !strings.Contains(text, `"server":null,"both":null}`) || !strings.Contains(text, `"peak_rss_bytes":null`) {
+		if text := p.out.String(); !strings.Contains(text, `"server":null,"both":null}`) || !strings.Contains(text, `"peakRssBytes":null`) {
 			t.Errorf("%q says what servers elsewhere take: %s", p.Args[1:3], text)
 		} else if barrier := p.Args[2] == "barrier"; barrier != strings.Contains(text, `"client":null`) {
 			t.Errorf("%q does not say what this process takes: %s", p.Args[1:3], text)

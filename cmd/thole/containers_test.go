@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/csv"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,6 +90,54 @@ func TestKeptColumns(t *testing.T) {
 		}
 		if string(kept) != want {
 			t.Errorf("%s: other rows than those of %s", file, files[0])
+		}
+	}
+}
+
+// TestContainersAgree trains on the same table in every container and scores it in every container: all predictions have the same bits.
+func TestContainersAgree(t *testing.T) {
+	from, err := filepath.Abs("testdata/containers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	files := containers(t, from)
+	features := "count,price,gaps,single,paid,padded,town,code,kind,cost,maybe"
+	for _, settings := range []string{
+		"--algo gbdt --trees 5",
+		"--algo gbdt --trees 5 --categorical " + features + ",plain,zoned",
+		"--algo gbdt --trees 5 --hashed " + features,
+		"--algo gbdt --trees 5 --buckets count,price,gaps,single,cost",
+		"--algo lr --epochs 2",
+		"--algo deepfm --epochs 1",
+		"--algo deepfm --epochs 1 --categorical " + features,
+	} {
+		want := ""
+		for number, train := range files {
+			model := fmt.Sprintf("model%d", number)
+			args := append(strings.Fields("train "+settings), "--data", train, "--label-column", "label", "--model", model, "--seed", "1",
+				"--holdout", "0", "--runs", "none", "--force")
+			if rc, text := said(t, args...); rc != 0 {
+				t.Fatalf("%s: exit code %d: %s", strings.Join(args, " "), rc, text)
+			}
+			for _, score := range files {
+				rc, text := said(t, "predict", "--model", model, "--data", score, "--out", "scores.csv", "--force")
+				if rc != 0 {
+					t.Fatalf("%s: trained on %s, scored on %s: exit code %d: %s", settings, train, score, rc, text)
+				}
+				scores, err := os.ReadFile("scores.csv")
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := string(scores)
+				if want == "" {
+					want = got
+				}
+				if got != want {
+					t.Errorf("%s: trained on %s, scored on %s: other predictions than trained and scored on %s: %s", settings, train,
+						score, files[0], text)
+				}
+			}
 		}
 	}
 }

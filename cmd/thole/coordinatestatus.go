@@ -56,11 +56,11 @@ type roleJSON struct {
 	Epoch   uint64   `json:"epoch"`
 	Since   uint64   `json:"since,omitempty"` // the first epoch from which on nothing was lost
 	Beat    uint64   `json:"beat,omitempty"`
-	Lease   float64  `json:"lease_seconds,omitempty"`
+	Lease   float64  `json:"leaseSeconds,omitempty"`
 	Log     string   `json:"log,omitempty"`
 	Copies  []string `json:"copies,omitempty"`
 	Renewed *bool    `json:"renewed,omitempty"`
-	Watched *float64 `json:"watched_seconds,omitempty"` // until it was renewed, or in vain
+	Watched *float64 `json:"watchedSeconds,omitempty"` // until it was renewed, or in vain
 }
 
 type jobJSON struct {

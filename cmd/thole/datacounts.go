@@ -38,9 +38,9 @@ type lineSizes struct {
 	Mean     float64 `json:"mean"`
 	Most     int     `json:"most"`
 	Largest  float32 `json:"largest"` // the value farthest from 0
-	At       int64   `json:"largest_column"`
-	Features *int    `json:"features,omitempty"`   // columns with values; nil: there are too many columns to count
-	Rare     *int    `json:"single_row,omitempty"` // of them, those of one row only
+	At       int64   `json:"largestColumn"`
+	Features *int    `json:"features,omitempty"`  // columns with values; nil: there are too many columns to count
+	Rare     *int    `json:"singleRow,omitempty"` // of them, those of one row only
 }
 
 // add adds some examples.

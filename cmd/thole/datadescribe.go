@@ -58,11 +58,11 @@ type overview struct {
 	Label    string `json:"label,omitempty"` // name of its column
 	// Labels are those there are, at most labelsShown, the most frequent first.
 	Labels     []feature.LevelOfRows `json:"labels,omitempty"`
-	LabelKinds int                   `json:"label_kinds"` // how many different ones
+	LabelKinds int                   `json:"labelKinds"` // how many different ones
 	// LabelsAbout says that there are too many to count: LabelKinds are at least, or about, so many.
-	LabelsAbout bool                  `json:"labels_about,omitempty"`
-	LabelMean   float64               `json:"label_mean"`
-	Positive    *float64              `json:"positive_rate,omitempty"` // share of the larger label, or later text, of two
+	LabelsAbout bool                  `json:"labelsAbout,omitempty"`
+	LabelMean   float64               `json:"labelMean"`
+	Positive    *float64              `json:"positiveRate,omitempty"` // share of the larger label, or later text, of two
 	Skipped     data.Skipped          `json:"skipped"`
 	Columns     []feature.Description `json:"columns,omitempty"` // of a table
 	Lines       *lineSizes            `json:"lines,omitempty"`   // of others

@@ -36,7 +36,7 @@ thole inspect DIR says what is fed: x [batch, features], or, where there is an e
 and vals [batch, fields], filled up with id 0 and value 0. The output prediction is a probability, probabilities of classes, or a
 value; score is what it was made of. An ONNX file has both always, looks up columns by key itself, and counts features that the model
 does not know as missing. A model of trees becomes an ONNX file only, that is fed features [batch, features], NaN where a value is missing.
-docs/export.md has examples in Python.`,
+Next to the ONNX file of a model of a table, NAME_onnx.py makes these inputs from raw rows. docs/export.md has examples in Python.`,
 		Example: `  thole export out/lr lr-paddle
   thole inspect lr-paddle
   thole export out/lr lr-sparse --feed sparse
@@ -127,7 +127,7 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", src, err)
 	case trees != nil:
-		return x.exportTrees(ctx, src, r.Files(), trees, to, layout.single, p)
+		return x.exportTrees(ctx, e, src, r.Files(), trees, to, layout.single, p)
 	}
 	file, err := x.network(ctx, e, r, src)
 	if err != nil {
@@ -146,7 +146,7 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 		return err
 	}
 	if layout.single {
-		return x.writeONNX(ctx, e, to, m, params, onnxMeta(m, file, r.Files()), p)
+		return x.writeONNX(ctx, e, to, m, params, r.Files(), onnxMeta(m, file, r.Files()), p)
 	}
 	in, out := ends(m.Program)
 	if err := layout.write(ctx, params, to, p.add); err != nil {

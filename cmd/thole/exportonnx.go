@@ -19,9 +19,17 @@ import (
 )
 
 // writeONNX writes a program as a file of ONNX, and one with its parameters beside it where they are too many for one.
-func (x *exporting) writeONNX(ctx context.Context, e *env, to *sink, m *export.Model, params format.Reader, meta map[string]string,
-	p *progress) error {
+func (x *exporting) writeONNX(ctx context.Context, e *env, to *sink, m *export.Model, params format.Reader, beside map[string][]byte,
+	meta map[string]string, p *progress) error {
 	model, err := onnx.New(m.Program, params, onnx.Options{Meta: meta, Rows: m.Rows, Keys: m.Keys})
+	if err != nil {
+		return err
+	}
+	feed := feature.FeedSparse
+	if m.Rows == 0 && m.Keys == nil {
+		feed = feature.FeedDense
+	}
+	module, err := x.python(e, to, beside, feed, false, p)
 	if err != nil {
 		return err
 	}
@@ -40,6 +48,9 @@ func (x *exporting) writeONNX(ctx context.Context, e *env, to *sink, m *export.M
 	if err := both.fill(ctx, to, func(w io.Writer) error { return model.Write(ctx, w, p.add) }); err != nil {
 		return err
 	}
+	if err := module.write(ctx, &both); err != nil {
+		return err
+	}
 	if err := both.Commit(); err != nil {
 		return err
 	}
@@ -50,6 +61,7 @@ func (x *exporting) writeONNX(ctx context.Context, e *env, to *sink, m *export.M
 		p.line("the parameters are in %s, which has to stay beside %s", data.path, to.path)
 	}
 	p.line("%s: %s", to.path, portsText(model))
+	module.report(p)
 	return nil
 }
 

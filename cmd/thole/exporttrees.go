@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"thole.example/algo"
+	"thole.example/feature"
 	"thole.example/graph"
 	"thole.example/internal/number"
+	"thole.example/program"
 	"thole.example/program/onnx"
 	"thole.example/tree"
 )
@@ -18,8 +20,8 @@ import (
 const treesFed = "features: a value for each of thole.features, NaN where it is missing; of a categorical feature the number of the level"
 
 // exportTrees writes the trees of the model at src, which has files beside them, as a file of ONNX.
-func (x *exporting) exportTrees(ctx context.Context, src string, beside map[string][]byte, e *tree.Ensemble, to *sink, single bool,
-	p *progress) error {
+func (x *exporting) exportTrees(ctx context.Context, env *env, src string, beside map[string][]byte, e *tree.Ensemble, to *sink,
+	single bool, p *progress) error {
 	if err := x.forTrees(to.path, single); err != nil {
 		return err
 	}
@@ -36,6 +38,13 @@ func (x *exporting) exportTrees(ctx context.Context, src string, beside map[stri
 	if err := whole.fill(ctx, to, func(w io.Writer) error { return model.Write(ctx, w, nil) }); err != nil {
 		return err
 	}
+	module, err := x.python(env, to, beside, feature.FeedTrees, model.Inputs[0].Elem == program.VarType_FP32, p)
+	if err == nil {
+		err = module.write(ctx, &whole)
+	}
+	if err != nil {
+		return err
+	}
 	if err := whole.Commit(); err != nil {
 		return err
 	}
@@ -44,6 +53,7 @@ func (x *exporting) exportTrees(ctx context.Context, src string, beside map[stri
 		p.line("%s was grown from start scores, which its scores are to be added to", src)
 	}
 	p.line("%s: %s; %s", to.path, meta["thole.trees"], portsText(model))
+	module.report(p)
 	return nil
 }
 

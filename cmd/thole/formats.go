@@ -190,7 +190,7 @@ func printAlgosJSON(e *env) error {
 	}
 	trees, grow := algo.Trees(), gbdt.Defaults()
 	algos = append(algos, entry{"name": trees.Name, "also": trees.Also, "help": trees.Help, "task": trees.Task, "defaults": entry{
-		"Trees": grow.Trees, "Depth": grow.Depth, "Rate": grow.Rate, "Bins": grow.Bins, "L2": grow.L2, "MinWeight": grow.MinWeight}})
+		"trees": grow.Trees, "depth": grow.Depth, "rate": grow.Rate, "bins": grow.Bins, "l2": grow.L2, "minWeight": grow.MinWeight}})
 	for _, r := range optim.Rules() {
 		rules = append(rules, entry{"name": r.Name, "help": r.Help, "slots": r.Slots, "rates": r.Rates, "settings": r.Hyper})
 	}

@@ -145,9 +145,9 @@ type goneEvent struct {
 	Epoch     int  `json:"epoch"` // the last one that it had a share of
 	Step      int  `json:"step"`  // and so many of its steps
 	Steps     int  `json:"steps"`
-	Examples  int  `json:"examples"`             // its share
-	LeftOut   int  `json:"left_out"`             // of that epoch
-	OnRequest bool `json:"on_request,omitempty"` // it was asked to go
+	Examples  int  `json:"examples"`            // its share
+	LeftOut   int  `json:"leftOut"`             // of that epoch
+	OnRequest bool `json:"onRequest,omitempty"` // it was asked to go
 }
 
 // changed tells of tasks that are gone, or back.

@@ -37,7 +37,7 @@ func longJob(t *testing.T, dir string, more ...string) []string {
 }
 
 // leftOut is that some examples were left out, in a run's log.
-var leftOut = regexp.MustCompile(`"left_out":[1-9]`)
+var leftOut = regexp.MustCompile(`"leftOut":[1-9]`)
 
 // TestGivenUp: of a worker that is killed, and not started again, the others take over the examples, under each protocol, with and without
 // checkpoints; also after a server was lost meanwhile. When it went, and how many examples were left out, is in the report.

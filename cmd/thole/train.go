@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +23,8 @@ type here struct {
 	sync    bool
 	cv      int // folds of a cross-validation; 0: none
 	asJSON  bool
+
+	result io.Writer // gets the result of a training as JSON; nil: it is printed as text
 }
 
 // trainFlags gives a command the flags of train, and answers with the job that they are.
@@ -34,7 +38,7 @@ func trainFlags(e *env, c *cobra.Command) *job {
 	f.BoolVar(&j.overTCP, "tcp", false, "talk to the servers over loopback TCP instead of memory")
 	f.BoolVar(&j.sync, "sync", true, syncHelp)
 	f.IntVar(&j.cv, "cv", 0, "cross-validation by so many folds: each is held out once, by a model of the others (see docs/search.md)")
-	f.BoolVar(&j.asJSON, "json", false, "print the results of --cv as JSON")
+	f.BoolVar(&j.asJSON, "json", false, "print the result as JSON, of --cv that of each fold; progress and text go to standard error")
 	return j
 }
 
@@ -97,9 +101,10 @@ classifiers learn by adagrad. The job, its progress and how it ended are kept in
 			if j.cv != 0 || j.given("cv") {
 				return j.crossValidate(c.Context(), e, before)
 			}
-			if j.asJSON {
-				return usageError{errors.New("--json without --cv, want both: it prints the results of a cross-validation (--log writes those " +
-					"of a training as JSON lines)")}
+			if j.asJSON && !j.dryRun {
+				text := *e
+				text.out, j.result = e.err, e.out
+				e = &text
 			}
 			ctx, ended := j.untilFarewell(c.Context(), e, func(format string, args ...any) { fmt.Fprintf(e.err, format+"\n", args...) })
 			return ended(j.train(ctx, e))
@@ -226,7 +231,46 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 		went += fmt.Sprintf("; valid %v", p.told(report.Valid))
 	}
 	p.saysLast(went)
+	if p.result != nil {
+		if err := p.encodeResult(report, path); err != nil {
+			return err
+		}
+	}
 	return w.close()
+}
+
+// trainResult is the result of a training.
+type trainResult struct {
+	Algo     string        `json:"algo"`
+	Examples int64         `json:"examples"`
+	Epochs   int           `json:"epochs"` // of boosted trees: trees of each class
+	Before   int           `json:"before"` // epochs of the training that this one continued
+	Best     int           `json:"best"`   // epoch that was kept; 0: the last
+	Stopped  bool          `json:"stopped"`
+	Train    train.Metrics `json:"train"`
+	Valid    train.Metrics `json:"valid,omitempty"` // none: no examples were held out
+	Others   []setResult   `json:"others,omitempty"`
+	Model    string        `json:"model,omitempty"`
+	Format   string        `json:"format,omitempty"`
+}
+
+// setResult are the metrics of further sets of examples.
+type setResult struct {
+	Name    string        `json:"name"`
+	Metrics train.Metrics `json:"metrics"`
+}
+
+// encodeResult prints the result of a training as JSON; path is where the model is, if it was saved.
+func (p *plan) encodeResult(r *train.Report, path string) error {
+	result := trainResult{Algo: p.algo, Examples: int64(r.Rows), Epochs: r.Epochs, Before: r.Before, Best: r.Best, Stopped: r.Stopped,
+		Train: r.Train, Valid: p.told(r.Valid)}
+	for _, o := range r.Others {
+		result.Others = append(result.Others, setResult{o.Name, p.told(o.Metrics)})
+	}
+	if path != "" {
+		result.Model, result.Format = p.model, p.to
+	}
+	return json.NewEncoder(p.result).Encode(result)
 }
 
 // runWatched runs tasks (nil: all), shows how far they are, and records the run.

@@ -32,7 +32,7 @@ func TestNegatives(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &m); err != nil {
 			t.Fatal(err)
 		}
-		return m.Metrics["auc"], m.Metrics["calibration-ratio"]
+		return m.Metrics["auc"], m.Metrics["calibrationRatio"]
 	}
 	for _, algo := range []string{"lr", "fm"} {
 		all, few, more := filepath.Join(dir, algo+"-all"), filepath.Join(dir, algo+"-few"), filepath.Join(dir, algo+"-more")

@@ -1,6 +1,7 @@
 package number
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"strconv"
@@ -43,9 +44,9 @@ func AppendPlain32(dst []byte, v float32) []byte {
 	return AppendPlain(dst, short)
 }
 
-// Plain is the text that AppendPlain writes for the number that text is; ok is false, and the text comes back as it is, if it is none
-// or starts with zeros that numbers do not have (007). Digits alone are kept, however many. What it answers with is the text, or is
-// appended to dst, which may be nil.
+// Plain is the text that AppendPlain writes for the number in text; ok is false, and the text is returned unchanged, if it is not a number
+// or has leading zeros (007). Integers keep all their digits, however many. So do decimals with more digits than a float64, except zeros at
+// the end, unless they are the digits of a float64 (0.1000000000000000055). The result is text, or is appended to dst, which may be nil.
 func Plain(dst, text []byte) (plain []byte, ok bool) {
 	sign, digits := 0, text
 	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
@@ -71,5 +72,40 @@ func Plain(dst, text []byte) (plain []byte, ok bool) {
 	if n == 0 || n != len(text) || v != v {
 		return text, false
 	}
+	if long, ok := longFraction(dst[:0], text, digits, whole, v); ok {
+		return long, true
+	}
 	return AppendPlain(slices.Grow(dst[:0], longest), v), true
+}
+
+// doubleDigits is how many significant digits the text of a float64 has at most.
+const doubleDigits = 17
+
+// longFraction appends a number with a point but no exponent that has more digits than v, the nearest float64, and is not v with all of its
+// digits: whole of them are before the point.
+func longFraction(dst, text, digits []byte, whole int, v float64) (long []byte, ok bool) {
+	if whole == len(digits) || digits[whole] != '.' || bytes.ContainsAny(digits, "eE") {
+		return dst, false
+	}
+	fraction := bytes.TrimRight(digits[whole+1:], "0")
+	significant := whole + len(fraction)
+	if whole == 0 || digits[0] == '0' {
+		significant = len(bytes.TrimLeft(fraction, "0"))
+	}
+	if significant <= doubleDigits {
+		return dst, false
+	}
+	if exact := strconv.AppendFloat(nil, math.Abs(v), 'f', len(digits)-whole-1, 64); bytes.Equal(exact, digits) {
+		return dst, false
+	}
+	if text[0] == '-' {
+		dst = append(dst, '-')
+	}
+	if whole == 0 {
+		dst = append(dst, '0')
+	}
+	if dst = append(dst, digits[:whole]...); len(fraction) > 0 {
+		dst = append(append(dst, '.'), fraction...)
+	}
+	return dst, true
 }

@@ -20,7 +20,7 @@ oa-16B-prefetch          n=1000000 threads=1 huge=true rmw/go         best   17.
 	torchPrints = `{"model": "fm", "best_rows_cpu_s": 250000, "predict_rows_cpu_s": 500000}` + "\n" + `{"best": {"predict_rows_cpu_s": 1}}`
 	stepsPrints = "BenchmarkSteps/fm/k16/[]-2   1  726781469 ns/op   687403 first-rows/CPU-s   1.5e+06 rows/CPU-s\n"
 	scorePrints = "BenchmarkScore/fm/clicks-2   100  726781 ns/op   1000000 rows/CPU-s\n"
-	benchPrints = `{"what":"pull","mrows_per_s":30,"mrows_per_cpu_s":{"client":null,"server":null,"both":25},"p50_us":250,"reads_mrows_per_cpu_s":60}`
+	benchPrints = `{"what":"pull","mrowsPerS":30,"mrowsPerCpuS":{"client":null,"server":null,"both":25},"p50Us":250,"readsMrowsPerCpuS":60}`
 )
 
 // TestCompare: peers and thole take turns, and the table has medians and ratios.

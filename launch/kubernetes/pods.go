@@ -21,7 +21,7 @@ type Pod struct {
 	Advice    string    `json:"advice,omitempty"` // what to do about it
 	Ready     bool      `json:"ready"`
 	Restarts  int       `json:"restarts"` // of its container
-	ExitCode  *int      `json:"exit_code,omitempty"`
+	ExitCode  *int      `json:"exitCode,omitempty"`
 	Since     time.Time `json:"since"` // when it was made
 
 	uid     string

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"thole.example/blob"
+	"thole.example/feature"
+)
+
+// pythonModule is a Python module next to an ONNX file that makes its inputs from raw rows.
+type pythonModule struct {
+	to   *sink
+	text []byte
+}
+
+// python makes the module of a model of a table from the companion files of the model. It is nil if the model is not of a table, or to is a
+// stream. single says that trees compare float32.
+func (x *exporting) python(e *env, to *sink, files map[string][]byte, feed feature.PythonFeed, single bool, p *progress) (*pythonModule,
+	error) {
+	src := files[feature.FileName]
+	if src == nil || to.streams() {
+		return nil, nil
+	}
+	t, err := feature.Parse(src)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", feature.FileName, err)
+	}
+	base := blob.Base(to.file)
+	name := moduleName(base)
+	text, err := t.Python(feed, single, base, name)
+	if errors.Is(err, feature.ErrSpec) {
+		p.line("no Python module for raw rows: %v", err)
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	s, err := e.sink(strings.TrimSuffix(to.file, base)+name+".py", x.force)
+	return &pythonModule{s, text}, err
+}
+
+// moduleName is the name under which Python imports the module of an ONNX file.
+func moduleName(file string) string {
+	if strings.EqualFold(blob.Ext(file), onnxEnding) {
+		file = file[:len(file)-len(onnxEnding)]
+	}
+	name := strings.Map(func(r rune) rune {
+		if r < 0x80 && (oddInModule(byte(r))) || r >= 0x80 {
+			return '_'
+		}
+		return r
+	}, file)
+	if name == "" || name[0]-'0' <= 9 {
+		name = "_" + name
+	}
+	return name + "_onnx"
+}
+
+func oddInModule(c byte) bool { return (c|0x20)-'a' >= 26 && c-'0' > 9 && c != '_' }
+
+// write adds the module, if there is one, to the files that are committed together.
+func (m *pythonModule) write(ctx context.Context, files *together) error {
+	if m == nil {
+		return nil
+	}
+	return files.fill(ctx, m.to, func(w io.Writer) error {
+		_, err := w.Write(m.text)
+		return err
+	})
+}
+
+// report says where the module is.
+func (m *pythonModule) report(p *progress) {
+	if m != nil {
+		p.line("%s makes the inputs from raw rows, in Python", m.to.path)
+	}
+}
