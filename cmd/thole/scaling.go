@@ -124,7 +124,8 @@ func (p *plan) sayScaling(e *env, left data.Unscaled) {
 			number.Of(n, "column"))
 	}
 	if first, end := p.train.Dim(), p.train.Scaling.Dim(); end > first {
-		fmt.Fprintf(e.err, "scaling: %s: a row without the column has a missing value, not 0, as other rows contain zeros; new features from %d on "+
-			"mark missing values\n", number.Of(int(end-first), "column"), first)
+		fmt.Fprintf(e.err, "scaling: %s: a row without the column has a missing value, not 0, as other rows contain zeros; "+
+			"new features from %d on mark missing values\n",
+			number.Of(int(end-first), "column"), first)
 	}
 }
