@@ -126,7 +126,7 @@ func (p *plan) uncalibrated(r *train.Report) string {
 	case p.saveState:
 		advice = "--save-state leaves the bias where the last step does: train without it, or more --epochs"
 	case p.forest != nil:
-		advice = fmt.Sprintf("more trees reach it: try --epochs %d", 3*max(1, p.epochs))
+		advice = fmt.Sprintf("more trees reach it: try --%ss %d", p.round(), 3*max(1, p.epochs))
 	case len(r.Moved) > 0:
 		advice = fmt.Sprintf("the scores are too far apart: try --rate %s", p.lower())
 	}
