@@ -148,7 +148,7 @@ func (c *chunk) example(s *settings, i int) (next int, err error) {
 		}
 	}
 	if s.Columns != nil {
-		if col := c.keep(s.Columns, s.reserved, from, &c.unseen); col >= 0 && s.Strict {
+		if col := c.keep(s.Columns, s.scaler, from, &c.unseen); col >= 0 && s.Strict {
 			return i, s.errUnseen(col)
 		}
 	}

@@ -20,9 +20,9 @@ func (c *Columns) Has(col int64) bool {
 	return found
 }
 
-// keep removes values of columns that c does not have, or that are reserved, from the row that begins at idx[from]. It counts them unless
-// out is nil, and returns the first such column, -1 if there are none.
-func (r *rows) keep(c *Columns, reserved map[int64]bool, from int, out *unseen) (first int64) {
+// keep removes values of columns that c does not have, or that the scaler (nil: no scaling) reserves, from the row that begins at idx[from].
+// It counts them unless out is nil, and returns the first such column, -1 if all values stay.
+func (r *rows) keep(c *Columns, scaler *scaler, from int, out *unseen) (first int64) {
 	first = -1
 	to := from
 	exact := len(r.exact) > from
@@ -30,7 +30,7 @@ func (r *rows) keep(c *Columns, reserved map[int64]bool, from int, out *unseen) 
 		r.widen()
 	}
 	for i := from; i < len(r.idx); i++ {
-		if c.Has(r.idx[i]) && !(len(reserved) > 0 && reserved[r.idx[i]]) {
+		if c.Has(r.idx[i]) && !scaler.reserves(r.idx[i]) {
 			r.idx[to], r.val[to] = r.idx[i], r.val[i]
 			if len(r.field) > 0 {
 				r.field[to] = r.field[i]

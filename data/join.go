@@ -55,28 +55,27 @@ func (j *joiner) join(c *chunk) error {
 		}
 	}
 	for _, r := range c.rounded {
-		if j.s.Note == nil || j.told[r.Column] {
-			continue
-		}
-		if j.told == nil {
-			j.told = map[string]bool{}
-		}
-		j.told[r.Column] = true
-		j.s.Note(j.name, j.lines+r.line, fmt.Sprintf("column %q: %s does not fit a float64 and is read as %.0f, as may be other numbers "+
+		j.noteOnce(r.Column, r.line, fmt.Sprintf("column %q: %s does not fit a float64 and is read as %.0f, as may be other numbers "+
 			"(--categorical %s keeps them apart)", r.Column, r.Text, r.Value, r.Column))
 	}
 	for _, r := range c.hashedTexts {
-		if name := "hashed " + r.Column; j.s.Note != nil && !j.told[name] {
-			if j.told == nil {
-				j.told = map[string]bool{}
-			}
-			j.told[name] = true
-			j.s.Note(j.name, j.lines+r.line, fmt.Sprintf("column %q: %q is text, and the column is hashed as numbers by its first rows: 1 and 1.0 "+
-				"are one category (compare: texts in --columns makes them two)", r.Column, r.Text))
-		}
+		j.noteOnce("hashed "+r.Column, r.line, fmt.Sprintf("column %q: %q is text, and the column is hashed as numbers by its first rows: "+
+			"1 and 1.0 are one category (compare: texts in --columns makes them two)", r.Column, r.Text))
 	}
 	j.lines += c.lines
 	return nil
+}
+
+// noteOnce reports a line of the chunk unless a line with the same subject was reported before.
+func (j *joiner) noteOnce(subject string, line int64, text string) {
+	if j.s.Note == nil || j.told[subject] {
+		return
+	}
+	if j.told == nil {
+		j.told = map[string]bool{}
+	}
+	j.told[subject] = true
+	j.s.Note(j.name, j.lines+line, text)
 }
 
 // mixed is the first line of c with a label that the others do not allow, and why; 0 if there is none.

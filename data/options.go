@@ -116,7 +116,6 @@ type settings struct {
 	folders    []folderColumn
 	samples    map[string][]string // values of columns of folders, of all inputs
 	scaler     *scaler
-	reserved   map[int64]bool // columns of missing values of the scaling, which lines cannot contain
 }
 
 // Classes of bytes that end a token.
@@ -187,7 +186,7 @@ func (o Options) settings(name string) (*settings, error) {
 	if err := o.Scale.Check(); err != nil {
 		return nil, fmt.Errorf("data: %w: %w", err, ErrOption)
 	}
-	s.scaler, s.reserved = o.Scale.scaler(), o.Scale.missing()
+	s.scaler = o.Scale.scaler()
 	return s, s.separate()
 }
 

@@ -33,9 +33,6 @@ type ScaledColumn struct {
 	Missing int64 `json:"missing,omitempty"`
 }
 
-// inserted reports whether rows without the column get a value.
-func (c *ScaledColumn) inserted() bool { return c.Zero || c.Missing > 0 }
-
 // at is the column of the value that rows without the column get.
 func (c *ScaledColumn) at() int64 {
 	if c.Missing > 0 {
@@ -57,17 +54,6 @@ func (s Scaling) Dim() (dim int64) {
 		}
 	}
 	return dim
-}
-
-// missing returns the columns of missing values.
-func (s Scaling) missing() map[int64]bool {
-	columns := map[int64]bool{}
-	for _, c := range s {
-		if c.Missing > 0 {
-			columns[c.Missing] = true
-		}
-	}
-	return columns
 }
 
 // Check reports what cannot be a scaling.
@@ -153,12 +139,14 @@ func (x *columnIndex) find(col int64) int {
 
 // scaler is a Scaling ready to scale rows. Any number of goroutines may use it.
 type scaler struct {
-	columns  []preparedColumn
-	index    *columnIndex
-	absent   []ScaledColumn // those of which rows without the column get a value, by field and column
-	value    []float32      // the values that they get
-	reserved map[int64]bool // columns of missing values, which lines cannot contain
+	columns []preparedColumn
+	index   *columnIndex   // numbers of columns; reserved for columns of missing values
+	absent  []ScaledColumn // columns whose absence from a row adds a value to it, by field and column
+	value   []float32      // the added values
 }
+
+// reserved is the number of a column of missing values, which lines cannot contain, in the index of a scaler.
+const reserved = -2
 
 // preparedColumn is what scales values of a column.
 type preparedColumn struct {
@@ -171,13 +159,17 @@ func (s Scaling) scaler() *scaler {
 	if len(s) == 0 {
 		return nil
 	}
-	p := &scaler{columns: make([]preparedColumn, len(s)), index: newColumnIndex(len(s))}
+	p := &scaler{columns: make([]preparedColumn, len(s)), index: newColumnIndex(2 * len(s))}
 	for i, c := range s {
 		one := &p.columns[i]
 		if *one = (preparedColumn{c.Log, c.Mean, 1}); c.Deviation > 0 {
 			one.inv = 1 / c.Deviation
 		}
-		if p.index.add(c.Column, i); c.inserted() {
+		p.index.add(c.Column, i)
+		if c.Missing > 0 {
+			p.index.add(c.Missing, reserved)
+		}
+		if c.Zero || c.Missing > 0 {
 			p.absent = append(p.absent, c)
 		}
 	}
@@ -189,7 +181,6 @@ func (s Scaling) scaler() *scaler {
 		}
 		p.value = append(p.value, value)
 	}
-	p.reserved = s.missing()
 	return p
 }
 
@@ -198,46 +189,37 @@ func (c *preparedColumn) of(v float64) float32 {
 	return float32(max(-math.MaxFloat32, min(math.MaxFloat32, feature.Scaled(v, c.log, c.mean, c.inv))))
 }
 
-// scale scales the values of the row that begins at idx[from], as they were read where that is known. fielded says that values have fields.
-func (p *scaler) scale(r *rows, from int, fielded bool) {
-	p.unreserve(r, from, fielded)
-	for k := from; k < len(r.idx); k++ {
-		if at := p.index.find(r.idx[k]); at >= 0 {
-			v := float64(r.val[k])
-			if k < len(r.exact) {
-				v = r.exact[k]
-			}
-			r.val[k] = p.columns[at].of(v)
-		}
-	}
-	r.exact = r.exact[:min(len(r.exact), from)]
-	p.fill(r, from, fielded)
-}
+// reserves reports whether lines cannot contain the column. p may be nil.
+func (p *scaler) reserves(col int64) bool { return p != nil && p.index.find(col) == reserved }
 
-// unreserve removes values of columns of missing values: training had no such feature.
-func (p *scaler) unreserve(r *rows, from int, fielded bool) {
-	if len(p.reserved) == 0 {
-		return
-	}
+// scale scales the values of the row that begins at idx[from], as they were read where that is known. It removes values of columns of
+// missing values, as training had no such feature. fielded says that values have fields.
+func (p *scaler) scale(r *rows, from int, fielded bool) {
 	to := from
 	for k := from; k < len(r.idx); k++ {
-		if p.reserved[r.idx[k]] {
+		at := p.index.find(r.idx[k])
+		if at == reserved {
 			continue
 		}
-		if r.idx[to], r.val[to] = r.idx[k], r.val[k]; fielded {
+		v := float64(r.val[k])
+		if k < len(r.exact) {
+			v = r.exact[k]
+		}
+		r.idx[to], r.val[to] = r.idx[k], r.val[k]
+		if fielded {
 			r.field[to] = r.field[k]
 		}
-		if k < len(r.exact) {
-			r.exact[to] = r.exact[k]
+		if at >= 0 {
+			r.val[to] = p.columns[at].of(v)
 		}
 		to++
 	}
-	if removed := len(r.idx) - to; removed > 0 {
-		if r.idx, r.val = r.idx[:to], r.val[:to]; fielded {
-			r.field = r.field[:to]
-		}
-		r.exact = r.exact[:min(len(r.exact), to)]
+	r.idx, r.val = r.idx[:to], r.val[:to]
+	if fielded {
+		r.field = r.field[:to]
 	}
+	r.exact = r.exact[:min(len(r.exact), from)]
+	p.fill(r, from, fielded)
 }
 
 // absentSet is the set of the numbers of columns that a row does not have.
@@ -304,13 +286,13 @@ func (p *scaler) missing(r *rows, from int, fielded bool, absent *absentSet) (n 
 
 // Reserved finds a column of missing values of the scaling that an example contains.
 func (s *Set) Reserved(by Scaling) (column int64, found bool) {
-	reserved := by.missing()
-	if len(reserved) == 0 {
+	if by.Dim() == 0 {
 		return 0, false
 	}
+	p := by.scaler()
 	for _, row := range s.all() {
 		for _, col := range row.idx {
-			if reserved[col] {
+			if p.reserves(col) {
 				return col, true
 			}
 		}
@@ -324,7 +306,7 @@ func (s *Set) Scale(by Scaling) error {
 	if p == nil {
 		return nil
 	}
-	if by.Dim() > kernel.WordColumn && !s.wide {
+	if by.Dim() > kernel.WordColumn+1 && !s.wide {
 		if err := s.widen(); err != nil {
 			return err
 		}

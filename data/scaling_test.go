@@ -266,3 +266,23 @@ func TestScalingMissing(t *testing.T) {
 		t.Errorf("error %v, want one with %q", err, want)
 	}
 }
+
+// TestScalingMissingWide wants columns of missing values that do not fit the words of a set to make the set wide.
+func TestScalingMissingWide(t *testing.T) {
+	for _, missing := range []int64{kernel.WordColumn, kernel.WordColumn + 1, 1 << 40} {
+		scaling := Scaling{{Column: 0, Mean: 1, Deviation: 2, Missing: missing}}
+		opt := Options{Labels: AutoTrans, Base: Base0}
+		all := loadedText(t, "1 0:3 4:1\n0 4:1\n", opt)
+		if err := all.Scale(scaling); err != nil {
+			t.Fatal(err)
+		}
+		rows := all.Batch().Rows()
+		if !slices.Equal(rows.Idx, []int64{0, 4, 4, missing}) || !slices.Equal(rows.Val, []float32{1, 1, 1, 1}) || all.Dim() != missing+1 {
+			t.Errorf("column %d: columns %v, values %v, dimension %d", missing, rows.Idx, rows.Val, all.Dim())
+		}
+		opt.Scale = scaling
+		if read := loadedText(t, "1 0:3 4:1\n0 4:1\n", opt); read.Checksum() != all.Checksum() {
+			t.Errorf("column %d: examples that are scaled as they are read differ", missing)
+		}
+	}
+}

@@ -15,7 +15,7 @@ type Hyper struct {
 	Name    string  `json:"name"`
 	Default float64 `json:"default"`
 	Help    string  `json:"help"`
-	Max     float64 `json:"max"`   // the largest value; 0: there is none
+	Max     float64 `json:"max"`   // the largest value; 0: no limit
 	Below   bool    `json:"below"` // Max itself is too large
 	Above   bool    `json:"above"` // 0 itself is too small
 	Like    string  `json:"like"`  // an earlier setting whose value it has by default, in place of Default; "": none
