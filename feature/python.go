@@ -23,10 +23,18 @@ const (
 	FeedDense  PythonFeed = "dense"  // a value for each id
 )
 
-// Python returns a Python module whose function feed makes the inputs of an exported model from raw rows. It needs numpy only. model is
-// the base name of the model's file and module the name of the Python file without its ending, for the example in its documentation. single
-// says that trees compare float32. The error is ErrSpec where dates have layouts of older versions that Python does not know.
-func (t *Transform) Python(feed PythonFeed, single bool, model, module string) ([]byte, error) {
+// PythonOptions describe the exported model that a Python module makes inputs for.
+type PythonOptions struct {
+	Feed    PythonFeed
+	Single  bool   // trees compare float32
+	ByPlace bool   // of FeedSparse: the place of a value is its field, which has one value
+	Model   string // base name of the model's file
+	Module  string // name of the Python file without its ending, for the example in its documentation
+}
+
+// Python returns a Python module whose function feed makes the inputs of an exported model from raw rows. It needs numpy only. The error is
+// ErrSpec where dates have layouts of older versions that Python does not know.
+func (t *Transform) Python(o PythonOptions) ([]byte, error) {
 	for i := range t.Columns {
 		if k := t.clocks[i]; k != nil && k.old != "" {
 			return nil, wrong("column %q: its date format %q is that of an older version, want strptime notation: train the model again",
@@ -38,21 +46,23 @@ func (t *Transform) Python(feed PythonFeed, single bool, model, module string) (
 		return nil, err
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "\"\"\"Inputs of %s for raw rows, as the model learned from them.\n\n", oneLine(model))
-	fmt.Fprintf(&b, "    import csv, onnxruntime, %s\n", module)
+	fmt.Fprintf(&b, "\"\"\"Inputs of %s for raw rows, as the model learned from them.\n\n", oneLine(o.Model))
+	fmt.Fprintf(&b, "    import csv, onnxruntime, %s\n", o.Module)
 	fmt.Fprintf(&b, "    rows = list(csv.DictReader(open(\"rows.csv\", encoding=\"utf-8\")))\n")
-	fmt.Fprintf(&b, "    session = onnxruntime.InferenceSession(%s)\n", oneLine(pythonString(model)))
-	fmt.Fprintf(&b, "    score, prediction = session.run([\"score\", \"prediction\"], %s.feed(rows))\n\n", module)
-	for _, line := range t.describe(feed) {
+	fmt.Fprintf(&b, "    session = onnxruntime.InferenceSession(%s)\n", oneLine(pythonString(o.Model)))
+	fmt.Fprintf(&b, "    score, prediction = session.run([\"score\", \"prediction\"], %s.feed(rows))\n\n", o.Module)
+	for _, line := range t.describe(o.Feed) {
 		b.WriteString(oneLine(line) + "\n")
 	}
 	b.WriteString("\"\"\"\n\nimport bisect, datetime, decimal, functools, json, math, re, zoneinfo\n\nimport numpy\n\n")
-	fmt.Fprintf(&b, "KIND = %q\n", feed)
-	fmt.Fprintf(&b, "TYPE = numpy.%s\n", map[bool]string{true: "float32", false: "float64"}[single])
-	b.WriteString("# For each field of features: what it holds, how many ids it has, and the first of them.\nFIELDS = [\n")
+	fmt.Fprintf(&b, "KIND = %q\n", o.Feed)
+	fmt.Fprintf(&b, "TYPE = numpy.%s\n", map[bool]string{true: "float32", false: "float64"}[o.Single])
+	b.WriteString("# Whether the place of a value is its field, which has one value then.\n")
+	fmt.Fprintf(&b, "BY_PLACE = %s\n", map[bool]string{true: "True", false: "False"}[o.ByPlace])
+	b.WriteString("# For each field of features: what it holds, how many ids it has, the first of them, and the name of the field.\nFIELDS = [\n")
 	for i := range t.Fields() {
 		f := t.Field(i)
-		fmt.Fprintf(&b, "    (%q, %d, %d),  # %s\n", howPython(f.Kind), f.Size, f.First, oneLine(f.Name))
+		fmt.Fprintf(&b, "    (%q, %d, %d, %s),\n", howPython(f.Kind), f.Size, f.First, pythonString(f.Name))
 	}
 	b.WriteString("]\n# The columns of training. Category i of levels, counted from 1, has the id i.\n")
 	fmt.Fprintf(&b, "_SAVED = json.loads(r'''%s''')\n", strings.ReplaceAll(string(text), "'", `\u0027`))

@@ -29,7 +29,7 @@ func rawColumns(t *testing.T) *Transform {
 // The module says what each feature is, and holds the transformation and the labels.
 func TestPython(t *testing.T) {
 	tr := rawColumns(t)
-	text, err := tr.Python(FeedTrees, true, "my trees.onnx", "my_trees_onnx")
+	text, err := tr.Python(PythonOptions{Feed: FeedTrees, Single: true, Model: "my trees.onnx", Module: "my_trees_onnx"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestPython(t *testing.T) {
 		"\nfeature 8, at.hour: hour of the time in the format %Y-%m-%d %H:%M, in the time zone Europe/Berlin: 0 to 23 are 1 to 24; NaN is a missing value\n",
 		"at.weekday: weekday of the time in the format %Y-%m-%d %H:%M, in the time zone Europe/Berlin: Sunday to Saturday are 1 to 7;",
 		"at.days: days since 1970-01-01 of the time in",
-		"\nTYPE = numpy.float32\n", "\n    (\"numeric\", 2, 0),  # age\n", "\n    (\"multi\", 3, ", "\ndef feed(rows):\n",
+		"\nTYPE = numpy.float32\n", "\nBY_PLACE = False\n", "\n    (\"numeric\", 2, 0, \"age\"),\n", "\n    (\"multi\", 3, ", "\ndef feed(rows):\n",
 		`LABELS = json.loads(r'''["no","yes"]''')`,
 	} {
 		if !strings.Contains(module, want) {
@@ -68,12 +68,12 @@ func TestPython(t *testing.T) {
 	if got, want := again.Columns[3].Levels[3], tr.Columns[3].Levels[3]; got != want {
 		t.Errorf("category %q, want %q", got, want)
 	}
-	networks, err := tr.Python(FeedSparse, false, "m.onnx", "m_onnx")
+	networks, err := tr.Python(PythonOptions{Feed: FeedSparse, ByPlace: true, Model: "m.onnx", Module: "m_onnx"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"\nids 0 to 1, age: the number, less 38.5, divided by 13.25; id 0 is the number, id 1 a missing value\n", "\nTYPE = numpy.float64\n",
-		"KIND = \"sparse\""} {
+		"KIND = \"sparse\"", "\nBY_PLACE = True\n"} {
 		if !strings.Contains(string(networks), want) {
 			t.Errorf("no %q in the module", want)
 		}
@@ -86,7 +86,7 @@ func TestPythonOfOldDates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tr.Python(FeedTrees, false, "m.onnx", "m_onnx"); err == nil || !strings.Contains(err.Error(), "train the model again") {
+	if _, err := tr.Python(PythonOptions{Feed: FeedTrees, Model: "m.onnx", Module: "m_onnx"}); err == nil || !strings.Contains(err.Error(), "train the model again") {
 		t.Errorf("%v, want a refusal", err)
 	}
 }

@@ -21,10 +21,10 @@ def encode(row):
 
 def features(rows):
     """The input of trees: for each row the features of all fields, NaN where one is missing."""
-    out = numpy.zeros((len(rows), sum(size if how == "multi" else 1 for how, size, _ in FIELDS)), TYPE)
+    out = numpy.zeros((len(rows), sum(size if how == "multi" else 1 for how, size, _, _ in FIELDS)), TYPE)
     for line, fields in zip(out, rows):
         at = 0
-        for (how, size, _), ids in zip(FIELDS, fields):
+        for (how, size, _, _), ids in zip(FIELDS, fields):
             if how == "multi":
                 for i, _ in ids:
                     line[at + i] = 1
@@ -43,7 +43,7 @@ def features(rows):
 
 def sparse(rows):
     """The inputs of networks with embeddings: ids of features and their values, filled up with id 0 and value 0."""
-    rows = [_summed(fields) for fields in rows]
+    rows = [_placed(fields) if BY_PLACE else sum(_summed(fields), []) for fields in rows]
     width = max(map(len, rows), default=0)
     ids, vals = numpy.zeros((len(rows), width), numpy.int64), numpy.zeros((len(rows), width), numpy.float32)
     for line, row in enumerate(rows):
@@ -54,21 +54,31 @@ def sparse(rows):
 
 def dense(rows):
     """The input of networks without embeddings: a value for each feature."""
-    x = numpy.zeros((len(rows), sum(size for _, size, _ in FIELDS)), numpy.float32)
+    x = numpy.zeros((len(rows), sum(size for _, size, _, _ in FIELDS)), numpy.float32)
     for line, fields in enumerate(rows):
-        for i, value in _summed(fields):
+        for i, value in sum(_summed(fields), []):
             x[line, i] = value
     return {"x": x}
 
 
 def _summed(fields):
-    """The features of a row: ids of the model with float32 values; those of several equal categories in a cell are added."""
+    """The features of a row by field: ids of the model with float32 values; those of several equal categories in a cell are added."""
     row = []
-    for (_, _, first), ids in zip(FIELDS, fields):
+    for (_, _, first, _), ids in zip(FIELDS, fields):
         values = {}
         for i, value in ids:
             values[i] = numpy.float32(values.get(i, numpy.float32(0)) + numpy.float32(value))
-        row.extend((first + i, values[i]) for i in sorted(values))
+        row.append([(first + i, values[i]) for i in sorted(values)])
+    return row
+
+
+def _placed(fields):
+    """The features of a row, one for each field."""
+    row = []
+    for (_, _, _, name), ids in zip(FIELDS, _summed(fields)):
+        if len(ids) > 1:
+            raise ValueError(f"column {name!r}: {len(ids)} categories in a cell; the exported network takes one value for each field")
+        row.extend(ids or [(0, numpy.float32(0))])
     return row
 
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,11 +26,11 @@ func (x *exporting) writeONNX(ctx context.Context, e *env, to *sink, m *export.M
 	if err != nil {
 		return err
 	}
-	feed := feature.FeedSparse
-	if m.Rows == 0 && m.Keys == nil {
-		feed = feature.FeedDense
+	o := feature.PythonOptions{Feed: feature.FeedDense}
+	if m.Rows > 0 || m.Keys != nil {
+		o.Feed, o.ByPlace = feature.FeedSparse, fixedWidth(model)
 	}
-	module, err := x.python(e, to, beside, feed, false, p)
+	module, err := x.python(e, to, beside, o, p)
 	if err != nil {
 		return err
 	}
@@ -91,6 +92,11 @@ func (x *exporting) beside(e *env, to *sink, n int64) (*sink, error) {
 			"name another path", why, to.path+onnx.DataEnding, to.path)
 	}
 	return e.sink(to.file+onnx.DataEnding, x.force)
+}
+
+// fixedWidth reports whether the network takes the same number of values for each row: their places are their fields.
+func fixedWidth(m *onnx.Model) bool {
+	return slices.ContainsFunc(m.Inputs, func(v onnx.Value) bool { return len(v.Dims) == 2 && v.Dims[1] > 0 })
 }
 
 // onnxMeta is what the file says for people, and how rows of a table become ids and values where the model is of one.

@@ -18,9 +18,8 @@ type pythonModule struct {
 }
 
 // python makes the module of a model of a table from the companion files of the model. It is nil if the model is not of a table, or to is a
-// stream. single says that trees compare float32.
-func (x *exporting) python(e *env, to *sink, files map[string][]byte, feed feature.PythonFeed, single bool, p *progress) (*pythonModule,
-	error) {
+// stream.
+func (x *exporting) python(e *env, to *sink, files map[string][]byte, o feature.PythonOptions, p *progress) (*pythonModule, error) {
 	src := files[feature.FileName]
 	if src == nil || to.streams() {
 		return nil, nil
@@ -29,17 +28,30 @@ func (x *exporting) python(e *env, to *sink, files map[string][]byte, feed featu
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", feature.FileName, err)
 	}
-	base := blob.Base(to.file)
-	name := moduleName(base)
-	text, err := t.Python(feed, single, base, name)
+	o.Model = blob.Base(to.file)
+	o.Module = moduleName(o.Model)
+	text, err := t.Python(o)
 	if errors.Is(err, feature.ErrSpec) {
 		p.line("no Python module for raw rows: %v", err)
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
-	s, err := e.sink(strings.TrimSuffix(to.file, base)+name+".py", x.force)
+	if multi := multiColumns(t); o.ByPlace && len(multi) > 0 {
+		p.line("the network takes one value for each field: rows with several categories in %s cannot be fed", strings.Join(multi, ", "))
+	}
+	s, err := e.sink(strings.TrimSuffix(to.file, o.Model)+o.Module+".py", x.force)
 	return &pythonModule{s, text}, err
+}
+
+// multiColumns are the names of the columns whose cells hold several categories.
+func multiColumns(t *feature.Transform) (names []string) {
+	for _, c := range t.Columns {
+		if c.Kind == feature.Multi {
+			names = append(names, escaped(c.Name))
+		}
+	}
+	return names
 }
 
 // moduleName is the name under which Python imports the module of an ONNX file.

@@ -38,7 +38,8 @@ func (x *exporting) exportTrees(ctx context.Context, env *env, src string, besid
 	if err := whole.fill(ctx, to, func(w io.Writer) error { return model.Write(ctx, w, nil) }); err != nil {
 		return err
 	}
-	module, err := x.python(env, to, beside, feature.FeedTrees, model.Inputs[0].Elem == program.VarType_FP32, p)
+	o := feature.PythonOptions{Feed: feature.FeedTrees, Single: model.Inputs[0].Elem == program.VarType_FP32}
+	module, err := x.python(env, to, beside, o, p)
 	if err == nil {
 		err = module.write(ctx, &whole)
 	}
