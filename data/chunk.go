@@ -32,7 +32,7 @@ type chunk struct {
 	bad       []badLine   // that were left out
 	invalid   invalidByte // the first byte that is no UTF-8
 
-	rounded []roundedCell // the first whole number of each column that is no float64
+	rounded []roundedCell // the first whole number of each column that is no float64, or label that is no float32
 	first   bool          // of the input
 
 	hashedTexts []roundedCell // the first text of each column that is hashed as numbers
@@ -196,10 +196,20 @@ func (c *chunk) readLabel(s *settings, i int) (v float32, end int, err error) {
 		}
 		return 0, i, fmt.Errorf("label %s, want a number", quote(token))
 	}
+	if v >= feature.WholeLabels || v <= -feature.WholeLabels {
+		c.checkLabel(s, i, v)
+	}
 	if v, err = c.mapLabel(s, v); err == nil && s.Takes != nil && s.Labels < AutoTrans {
 		err = s.Takes(v)
 	}
 	return v, end, err
+}
+
+// checkLabel notes the first label of the chunk that is no float32.
+func (c *chunk) checkLabel(s *settings, i int, v float32) {
+	if exact, _ := double(c.text, i); exact != float64(v) && len(c.rounded) == 0 {
+		c.rounded = append(c.rounded, roundedCell{c.lines, feature.Cell{Text: string(s.token(c.text, i)), Value: float64(v), Label: true}})
+	}
 }
 
 // labelWeight reads the weight behind a label.

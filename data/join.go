@@ -1,6 +1,10 @@
 package data
 
-import "fmt"
+import (
+	"fmt"
+
+	"thole.example/feature"
+)
 
 // joiner sees the chunks of all inputs in order: it counts lines across them, and finds what contradicts between them.
 type joiner struct {
@@ -12,7 +16,7 @@ type joiner struct {
 	rows    bool            // there was a row
 	kinds   kinds           // labels under AutoTrans and ClassTrans
 	query   bool            // there was a qid
-	told    map[string]bool // columns with a whole number that was rounded
+	told    map[string]bool // subjects of noteOnce
 
 	skipped Skipped
 }
@@ -55,6 +59,11 @@ func (j *joiner) join(c *chunk) error {
 		}
 	}
 	for _, r := range c.rounded {
+		if r.Label {
+			j.noteOnce("label", r.line, fmt.Sprintf("label %s does not fit a float32 and is read as %.0f, as may be other labels (where the "+
+				"difference matters, subtract a constant from all labels so that they are below %d)", r.Text, r.Value, feature.WholeLabels))
+			continue
+		}
 		j.noteOnce(r.Column, r.line, fmt.Sprintf("column %q: %s does not fit a float64 and is read as %.0f, as may be other numbers "+
 			"(--categorical %s keeps them apart)", r.Column, r.Text, r.Value, r.Column))
 	}

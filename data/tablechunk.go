@@ -183,7 +183,8 @@ func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64, kept []fe
 	c.features(enc.Fields, enc.Bad[:len(line)], columns, left)
 }
 
-// roundedCell is a cell with a whole number that is no float64, or with a text among numbers.
+// roundedCell is a cell with a whole number that is no float64, with a label that is no float32 (of lines, without a column), or with a
+// text among numbers.
 type roundedCell struct {
 	line int64 // counted in the chunk
 	feature.Cell

@@ -400,6 +400,7 @@ func (e *Encoder) label(i int, cells Cells) error {
 				e.bad(k, "column %q: label %s, want a finite number as in the first rows", c.Name, quote(text))
 			}
 			y = x
+			e.checkLabel(k, c, text, y)
 		}
 		e.Label = append(e.Label, y)
 	}

@@ -99,11 +99,24 @@ func (e *Encoder) checkWhole(k int, c *Column, text []byte, x float64) {
 		return
 	}
 	if exact, _ := new(big.Float).SetFloat64(x).Int(nil); exact.Cmp(whole) != 0 {
-		e.rounded = append(e.rounded, rounding{k, Cell{c.Name, string(text), x}})
+		e.rounded = append(e.rounded, rounding{k, Cell{Column: c.Name, Text: string(text), Value: x}})
 	}
 }
 
-// rounding is a cell with a whole number that is no float64.
+// WholeLabels is the magnitude from which labels, which are float32, may lose digits of whole numbers.
+const WholeLabels = 1 << 24
+
+// checkLabel notes a label of at least WholeLabels that is no float32: others may be rounded to the same.
+func (e *Encoder) checkLabel(k int, c *Column, text []byte, y float32) {
+	if math.Abs(float64(y)) < WholeLabels {
+		return
+	}
+	if x, n := number.ParseFloat64(text); n == len(text) && float64(y) != x {
+		e.rounded = append(e.rounded, rounding{k, Cell{c.Name, string(text), float64(y), true}})
+	}
+}
+
+// rounding is a cell with a whole number that is no float64, or with a label that is no float32.
 type rounding struct {
 	row  int
 	cell Cell
@@ -113,6 +126,7 @@ type rounding struct {
 type Cell struct {
 	Column, Text string
 	Value        float64
+	Label        bool // the number is a label
 }
 
 // checkHashed notes a text in a column that is hashed as numbers or booleans because its first rows hold nothing else.
@@ -143,7 +157,8 @@ func (e *Encoder) HashedTexts(yield func(row int, c Cell) bool) {
 	}
 }
 
-// Rounded are the cells of the block, with their rows, that are whole numbers but no float64, and were rounded to one.
+// Rounded are the cells of the block, with their rows, that are whole numbers but no float64, or labels that are no float32, and were
+// rounded to one.
 func (e *Encoder) Rounded(yield func(row int, c Cell) bool) {
 	for _, r := range e.rounded {
 		if e.Bad[r.row] == nil && !yield(r.row, r.cell) {
