@@ -20,8 +20,8 @@ func (c *Columns) Has(col int64) bool {
 	return found
 }
 
-// keep removes values of columns that c does not have, or that the scaler (nil: no scaling) reserves, from the row that begins at idx[from].
-// It counts them unless out is nil, and returns the first such column, -1 if all values stay.
+// keep removes values of columns that c does not have, or that the scaler (nil: no scaling) reserves, from the row that begins at
+// idx[from]. It counts them unless out is nil, and returns the first such column, -1 if all values stay.
 func (r *rows) keep(c *Columns, scaler *scaler, from int, out *unseen) (first int64) {
 	first = -1
 	to := from

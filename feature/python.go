@@ -59,7 +59,8 @@ func (t *Transform) Python(o PythonOptions) ([]byte, error) {
 	fmt.Fprintf(&b, "TYPE = numpy.%s\n", map[bool]string{true: "float32", false: "float64"}[o.Single])
 	b.WriteString("# Whether the place of a value is its field, which has one value then.\n")
 	fmt.Fprintf(&b, "BY_PLACE = %s\n", map[bool]string{true: "True", false: "False"}[o.ByPlace])
-	b.WriteString("# For each field of features: what it holds, how many ids it has, the first of them, and the name of the field.\nFIELDS = [\n")
+	b.WriteString("# For each field of features: what it holds, how many ids it has, the first of them, and the name of the field.\n")
+	b.WriteString("FIELDS = [\n")
 	for i := range t.Fields() {
 		f := t.Field(i)
 		fmt.Fprintf(&b, "    (%q, %d, %d, %s),\n", howPython(f.Kind), f.Size, f.First, pythonString(f.Name))
