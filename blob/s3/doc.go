@@ -44,9 +44,9 @@
 //  4. Old objects without a successor are removed, the new ones are copied to their places, in parallel, each if what it replaces is
 //     still the old one; then the sources and both notes are removed. Whoever looks with other tools finds plain keys again.
 //
-// A process that dies before 3 has changed nothing; its notes are ignored by readers, and by writers when they are older than
-// Options.Stale. One that dies after 3 has published; readers go on through the note, and the next writer there finishes 4. Each step may
-// be done twice, and by two at once. A removal of a tree is a publish of nothing.
+// A process that dies before 3 has changed nothing; its notes are ignored by readers, and by writers of the same machine at once,
+// elsewhere when they are older than Options.Stale. One that dies after 3 has published; readers go on through the note, and the next
+// writer there finishes 4. Each step may be done twice, and by two at once. A removal of a tree is a publish of nothing.
 //
 // # What it costs
 //

@@ -1,10 +1,14 @@
 package s3_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +18,7 @@ import (
 	"thole.example/blob"
 	"thole.example/blob/s3"
 	"thole.example/blob/s3/s3test"
+	"thole.example/internal/proc"
 )
 
 // contents is a tree as a reader finds it: "NAME=CONTENT NAME=CONTENT", with names in the tree.
@@ -138,6 +143,49 @@ func killedAt(t *testing.T, n int, do func(context.Context, *s3.Bucket, blob.Sta
 		t.Errorf("killed at request %d: %q remain", n, keys)
 	}
 	return err == nil
+}
+
+// TestKilledHere: what a writer leaves that was a process of this machine and is gone is ended at once, however new it is.
+func TestKilledHere(t *testing.T) {
+	me, c := proc.Name(os.Getpid()), exec.Command("true")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	gone := proc.Name(c.Process.Pid)
+	if err := c.Wait(); err != nil || me == "" || gone == "" {
+		t.Skip("this system does not tell whether a process lives")
+	}
+	for n := range 30 {
+		s := serve(t)
+		b := open(t, s, nil)
+		write(t, b, map[string]string{"at/m/a": "old a", "at/m/gone": "old gone", "at/_tmp.m.1/m/a": "new a"})
+		s.Plan(dies(n))
+		err := open(t, s, func(o *s3.Options) { o.Attempts, o.Concurrency = 1, 1 }).Publish(t.Context(), "at/_tmp.m.1/m", "at/m", blob.Anything)
+		s.Plan(nil)
+		found := contents(t, b, "at/m")
+		for _, name := range []string{"at/_tmp.m.publish", "at/_tmp.m.1/_tmp.m.publish"} {
+			if text, err := blob.ReadAll(t.Context(), b, name, 1<<20); err == nil {
+				mine, _ := json.Marshal(me)
+				theirs, _ := json.Marshal(gone)
+				if !bytes.Contains(text, mine) {
+					t.Fatalf("%s does not name this process: %s", name, text)
+				}
+				write(t, b, map[string]string{name: string(bytes.ReplaceAll(text, mine, theirs))})
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // the clock of the store stands still
+		write(t, b, map[string]string{"at/_tmp.m.2/m/a": "last"})
+		if err := b.Publish(ctx, "at/_tmp.m.2/m", "at/m", blob.Anything); err != nil {
+			t.Errorf("killed at request %d, with %q: %v", n, found, err)
+		} else if got := contents(t, b, "at/m"); got != "a=last" {
+			t.Errorf("killed at request %d: %q, want the last", n, got)
+		}
+		cancel()
+		if err == nil {
+			return
+		}
+	}
+	t.Error("no publish came to its end")
 }
 
 // within are the contents of a tree as those of the tree around it.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"thole.example/internal/proc"
 )
 
 // note is what lies beside a tree while it is published or removed, as an object "_tmp.NAME.publish" of JSON. As long as Moved is not
@@ -23,6 +25,7 @@ type note struct {
 	To      string  `json:"to,omitempty"`   // in the note beside From: key of the tree that it becomes
 	New     []entry `json:"new,omitempty"`  // sorted by name
 	Old     []entry `json:"old,omitempty"`  // sorted by name
+	By      string  `json:"by,omitempty"`   // proc.Name of the process that put the note; "" if its system does not tell
 	tree    string  // key of what it lies beside
 	etag    string
 	written time.Duration // its age by the clock of the store
@@ -69,6 +72,11 @@ func (e entry) at(tree string) string {
 		return tree
 	}
 	return tree + "/" + e.Name
+}
+
+// abandoned reports that the process of a note has ended: it is known to be gone, or the note is old.
+func (n *note) abandoned(stale time.Duration) bool {
+	return n.written >= stale || proc.Of(n.By) == proc.Gone
 }
 
 // encode is the note as it is stored.

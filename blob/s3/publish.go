@@ -306,7 +306,8 @@ func (b *Bucket) settle(ctx context.Context, name string) error {
 	}
 }
 
-// clear waits until the note beside a tree is gone, or is another one. An old one is finished, or removed if it has not come to pass.
+// clear waits until the note beside a tree is gone, or is another one. One whose process has ended is finished, or removed if it has not
+// come to pass.
 func (b *Bucket) clear(ctx context.Context, tree string) error {
 	id := ""
 	for attempt := 0; ; attempt++ {
@@ -315,7 +316,7 @@ func (b *Bucket) clear(ctx context.Context, tree string) error {
 			return err
 		}
 		id = n.ID
-		if n.written >= b.opts.Stale {
+		if n.abandoned(b.opts.Stale) {
 			return b.resolve(ctx, n)
 		}
 		if err := b.pause(ctx, min(attempt, 4)); err != nil {

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go/middleware"
+
+	"thole.example/internal/proc"
 )
 
 // condition is what a put asks for: no object at all, or the one of an ETag; nothing if both are empty.
@@ -287,8 +290,9 @@ func age(answer middleware.Metadata, modified time.Time) time.Duration {
 	return now.Sub(modified)
 }
 
-// putNote stores a note on a condition.
+// putNote stores a note on a condition, as one of this process.
 func (b *Bucket) putNote(ctx context.Context, n *note, on condition) error {
+	n.By = proc.Name(os.Getpid())
 	text, err := n.encode()
 	if err != nil {
 		return err
