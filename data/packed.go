@@ -16,6 +16,7 @@ const windowLimit = 128 << 20
 
 // packing is a way in which text is packed.
 type packing struct {
+	name   string // of the program
 	ending string // of names
 	magic  string // with which it begins
 	open   func(packed io.Reader) (io.Reader, error)
@@ -25,8 +26,8 @@ type packing struct {
 // packings is the table of them.
 func packings() []packing {
 	return []packing{
-		{".gz", "\x1f\x8b", newGzipReader, func(to io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(to), nil }},
-		{".zst", "\x28\xb5\x2f\xfd", func(packed io.Reader) (io.Reader, error) {
+		{"gzip", ".gz", "\x1f\x8b", newGzipReader, func(to io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(to), nil }},
+		{"zstd", ".zst", "\x28\xb5\x2f\xfd", func(packed io.Reader) (io.Reader, error) {
 			// With one decoder it decodes where it is read, and so has nothing to be closed.
 			return zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(windowLimit))
 		}, func(to io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(to, zstd.WithEncoderConcurrency(1)) }},
@@ -41,6 +42,16 @@ func Unpacked(name string) string {
 		}
 	}
 	return name
+}
+
+// Compression names the program that compressed a file with this beginning, of those whose files are read as they are; "" of none.
+func Compression(start []byte) string {
+	for _, p := range packings() {
+		if bytes.HasPrefix(start, []byte(p.magic)) {
+			return p.name
+		}
+	}
+	return ""
 }
 
 // Packer packs text that goes to a file of that name, up to its Close, which leaves the file open; nil if the name does not say how.

@@ -94,9 +94,21 @@ func (s Set) detect(ctx context.Context, b blob.Bucket, name string) (c Codec, d
 		return nil, "", fmt.Errorf("%s: %w: %s", name, ErrUnknown, what)
 	}
 	if near := s.nearest(ctx, b, name, infos[0].Name != name); near != nil {
-		return nil, "", fmt.Errorf("%s: %w, the nearest is damaged: %w", name, ErrUnknown, near)
+		return nil, "", unrecognized{fmt.Errorf("%s: %w, the nearest is damaged: %w", name, ErrUnknown, near)}
 	}
-	return nil, "", fmt.Errorf("%s: %w: %s", name, ErrUnknown, found(ctx, b, name, infos))
+	return nil, "", unrecognized{fmt.Errorf("%s: %w: %s", name, ErrUnknown, found(ctx, b, name, infos))}
+}
+
+// unrecognized marks the error of a path that no codec knows, and that is not known to be anything else either.
+type unrecognized struct{ error }
+
+// Unwrap gives the error without the mark.
+func (e unrecognized) Unwrap() error { return e.error }
+
+// Unrecognized reports whether an error is that of a path of which nothing is known.
+func Unrecognized(err error) bool {
+	var mark unrecognized
+	return errors.As(err, &mark)
 }
 
 // partOf reports whether a file is one of those that a model in a folder consists of; "" if not.

@@ -18,8 +18,12 @@ func noCommand(c *cobra.Command, args []string) error {
 		return nil
 	}
 	err := fmt.Errorf("unknown command %q; see %s --help", args[0], c.CommandPath())
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+	near := c.SuggestionsFor(args[0])
+	switch {
+	case len(near) > 0:
 		err = fmt.Errorf("unknown command %q, want %s?", args[0], strings.Join(near, " or "))
+	case c.Runnable() && slices.Contains([]string{"list", "ls"}, args[0]): // such as thole runs
+		err = fmt.Errorf("unknown command %q, want %s without a command, which lists them?", args[0], c.CommandPath())
 	}
 	return usageError{err}
 }

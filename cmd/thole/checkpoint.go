@@ -24,7 +24,7 @@ func checkpointCommand(e *env) *cobra.Command {
 	f := &checkpointFlags{env: e}
 	c := &cobra.Command{
 		Use:   "checkpoint",
-		Short: "List, show, check, export and tidy the checkpoints of trainings",
+		Short: "Work with checkpoints: ls, show, verify, export, compact, prune",
 		Long: `A checkpoint is all that a training needs to go on from a moment. Those of one training lie in a folder, each named by how many
 steps were made; it is whole, or has only what has changed since another that it is based on. PATH is such a folder, a checkpoint in it
 (PATH/000000000420, or PATH/420), or a single one, such as the state beside a model (MODEL.state).`,

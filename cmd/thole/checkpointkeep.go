@@ -126,7 +126,7 @@ func (f *checkpointFlags) compact(ctx context.Context, k *checkpointer, e *state
 	for _, in := range chain {
 		total += fileBytes(in.Checkpoint)
 	}
-	p := f.progress("compact "+k.shown(e), "bytes", total)
+	p := f.progress("compact "+k.shown(e), "B", total)
 	defer p.end()
 	if err := state.Compact(ctx, k.bucket, e.Path, func(n int64) { p.add(int(n)) }); err != nil {
 		return err

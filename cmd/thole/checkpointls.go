@@ -37,8 +37,9 @@ type checkpointRow struct {
 
 func (f *checkpointFlags) listCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "ls PATH",
-		Short: "List the checkpoints of a folder",
+		Use:        "ls PATH",
+		SuggestFor: []string{"list", "dir"},
+		Short:      "List the checkpoints of a folder",
 		Long: `Lists the checkpoints of a folder, the oldest first: where in the training each was taken, whether it is whole or only what has
 changed since another, and how large it is. Heads are read, not the values: thole checkpoint verify reads all.`,
 		Example: "  thole checkpoint ls run/checkpoints\n  thole checkpoint ls run/checkpoints --json",

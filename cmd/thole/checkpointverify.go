@@ -58,7 +58,7 @@ func (f *checkpointFlags) verifyAll(ctx context.Context, k *checkpointer) error 
 	for _, e := range entries {
 		total += e.Bytes
 	}
-	p := f.progress("verify "+k.path, "bytes", total)
+	p := f.progress("verify "+k.path, "B", total)
 	defer p.end()
 	var all []checkpointCheck
 	bad := 0

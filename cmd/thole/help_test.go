@@ -39,6 +39,32 @@ func TestHelpOfFlags(t *testing.T) {
 	}
 }
 
+// TestHelpLists: indented lines of a description stay lines, each with a word and its meaning in a column.
+func TestHelpLists(t *testing.T) {
+	root := rootCommand(&env{in: strings.NewReader(""), out: io.Discard, err: io.Discard})
+	lists := 0
+	for _, c := range below(root) {
+		for _, width := range []int{narrowest, usualWidth, widest} {
+			text := "\n" + paragraphs(c.Long, width)
+			for line := range strings.Lines(c.Long) {
+				if word, _, ok := strings.Cut(strings.TrimSpace(line), "  "); ok && strings.HasPrefix(line, "  ") {
+					if lists++; !strings.Contains(text, "\n  "+word) {
+						t.Errorf("%s, %d columns: no line of %q: %s", c.CommandPath(), width, word, text)
+					}
+				}
+			}
+			for line := range strings.Lines(text) {
+				if words := strings.TrimSpace(line); utf8.RuneCountInString(line) > width+1 && strings.Contains(words, " ") && c.Parent().Name() != "completion" {
+					t.Errorf("%s, %d columns: %q", c.CommandPath(), width, line)
+				}
+			}
+		}
+	}
+	if lists == 0 {
+		t.Error("no lists")
+	}
+}
+
 // TestFlagsByGroup: commands of many flags show the common ones first, and few that belong nowhere.
 func TestFlagsByGroup(t *testing.T) {
 	root := rootCommand(&env{in: strings.NewReader(""), out: io.Discard, err: io.Discard})

@@ -87,7 +87,7 @@ are, and the features that they gain most by.`,
 			}
 			f, err := s.find(c.Context(), e, args[0], !quick)
 			if err != nil {
-				return err
+				return notModel(c.Context(), e, args[0], err)
 			}
 			if asJSON {
 				return writeJSON(e.out, f)

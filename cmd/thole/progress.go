@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -23,21 +24,29 @@ type progress struct {
 	speed speed
 	last  time.Time // that something was shown
 	shown bool      // there is a line to remove
+	told  int       // percent of the last plain line; below 0 before the first one and of work of unknown length
+	pause time.Duration
 }
 
-// plainEvery is how often a line is printed when the output is not a terminal; the first comes after plainFirst. On a
-// terminal the line changes after liveEvery, and quick work shows none.
+// Plain lines are for files and pipes: the first comes after plainFirst, another one not before plainEvery. It says at least plainStep
+// percent more than the one before, or any more after plainLong. The time between lines of work of unknown length doubles up to
+// plainLong. On a terminal the line changes after liveEvery, and quick work shows none.
 const (
 	plainEvery = 2 * time.Second
 	plainFirst = time.Second
+	plainLong  = time.Minute
+	plainStep  = 10
 	liveEvery  = 100 * time.Millisecond
 )
+
+// untold is the percent before the first plain line.
+const untold = -plainStep
 
 // progress begins the work; unit is what is counted.
 func (e *env) progress(what, unit string, total int64) *progress {
 	now := e.now()
 	p := &progress{w: raw(e.err), now: e.now, live: terminal(e.err), what: what, unit: unit, total: max(1, total), last: now,
-		speed: speed{from: mark{at: now}}}
+		speed: speed{from: mark{at: now}}, told: untold, pause: plainEvery}
 	if !p.live {
 		p.last = now.Add(plainFirst - plainEvery)
 	}
@@ -94,7 +103,28 @@ func (p *progress) during(state string, passed, whole time.Duration) {
 // unknown is the share of work that has no known length.
 const unknown = -1
 
+// news reports whether a plain line would say enough that the last one did not.
+func (p *progress) news(now time.Time, share float64) bool {
+	since := now.Sub(p.last)
+	if share == unknown {
+		if since < p.pause {
+			return false
+		}
+		p.told, p.pause = untold, min(2*p.pause, plainLong)
+		return true
+	}
+	percent := int(math.Round(100 * share))
+	if percent < p.told+plainStep && (percent == p.told || since < plainLong && percent < 100) {
+		return false
+	}
+	p.told = percent
+	return true
+}
+
 func (p *progress) show(now time.Time, state string, share float64, words []string) {
+	if !p.live && !p.news(now, share) {
+		return
+	}
 	p.last = now
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -223,7 +253,20 @@ func (s *speed) words(total int64, unit string) []string {
 		return nil
 	}
 	left := time.Duration(min(float64(max(0, total-s.now.done))/rate, 1e9) * float64(time.Second))
-	return []string{count(rate) + " " + unit + "/s", "left " + left.Round(time.Second).String()}
+	return []string{perSecond(rate, unit), "left " + left.Round(time.Second).String()}
+}
+
+// perSecond is a rate of a unit, such as 2.3 MB/s or 12k rows/s.
+func perSecond(rate float64, unit string) string {
+	text := count(rate)
+	switch {
+	case rate < 1:
+		text = fmt.Sprintf("%.2g", rate)
+	case unit == "B":
+		number := strings.TrimRight(text, "kMGT")
+		return number + " " + strings.TrimPrefix(text, number) + "B/s"
+	}
+	return text + " " + unit + "/s"
 }
 
 // count is a number in three digits.

@@ -156,6 +156,46 @@ func TestProgressDuring(t *testing.T) {
 	}
 }
 
+// TestPlainSteps: a pipe gets few lines, no two with the same percent, and the last one; work of unknown length ever fewer.
+func TestPlainSteps(t *testing.T) {
+	var out bytes.Buffer
+	now := time.Unix(0, 0)
+	e := &env{err: &out, clock: func() time.Time { return now }}
+	p := e.progress("read x", "B", 1000)
+	for done := int64(0); done <= 1000; done += 2 {
+		now = now.Add(3 * time.Second)
+		p.set(done, "")
+	}
+	seen := map[string]bool{}
+	for line := range strings.Lines(out.String()) {
+		percent, _, _ := strings.Cut(line, "%")
+		if seen[percent] {
+			t.Errorf("twice: %s", line)
+		}
+		seen[percent] = true
+	}
+	if n := len(seen); n < 10 || n > 40 || !seen["read x: 100"] || !strings.Contains(out.String(), " 0.67 B/s") {
+		t.Errorf("%d lines: %s", n, &out)
+	}
+	out.Reset()
+	p = e.progress("wait", "", 1)
+	for range 600 {
+		now = now.Add(time.Second)
+		p.during("", time.Second, 0)
+	}
+	if n := strings.Count(out.String(), "\n"); n < 10 || n > 20 {
+		t.Errorf("%d lines of ten minutes: %s", n, &out)
+	}
+	for rate, want := range map[float64]string{2.3e6: "2.3 MB/s", 512: "512 B/s", 1.5e4: "15.0 kB/s", 0.25: "0.25 B/s"} {
+		if got := perSecond(rate, "B"); got != want {
+			t.Errorf("%v: %q, want %q", rate, got, want)
+		}
+	}
+	if got := perSecond(0.4, "permutations"); got != "0.4 permutations/s" {
+		t.Error(got)
+	}
+}
+
 // TestTreesLive: on a terminal the line of progress moves with trees, of which nothing is told before they are done.
 func TestTreesLive(t *testing.T) {
 	var out bytes.Buffer

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"thole.example/algo"
 	"thole.example/internal/number"
 	"thole.example/internal/spell"
 	"thole.example/runlog"
@@ -159,13 +160,13 @@ func (f *runsFlags) list() error {
 		_, err = fmt.Fprintf(f.out, "none of %s in %s is as asked for\n", number.Of(len(all), "run"), runsAt(f.runs))
 		return err
 	}
-	aligned(f.out, runTable(rows))
+	aligned(f.out, runTable(left, rows))
 	return nil
 }
 
 // runTable is the list as people read it. It has notes if a run has one.
-func runTable(rows []*runRow) [][]string {
-	table := [][]string{{"run", "algorithm", "state", "epochs", "metric", "rows/s", "time", "model"}}
+func runTable(runs []*runlog.Run, rows []*runRow) [][]string {
+	table := [][]string{{"run", "algorithm", "state", roundsOf(runs, "s"), "metric", "rows/s", "time", "model"}}
 	noted := slices.ContainsFunc(rows, func(r *runRow) bool { return r.Note != "" })
 	if noted {
 		table[0] = append(table[0], "note")
@@ -246,6 +247,26 @@ func (f *runsFlags) row(r *runlog.Run, metric string) *runRow {
 		row.Model = r.Model
 	}
 	return row
+}
+
+// roundOf is what a run counts: epochs, or trees.
+func roundOf(r *runlog.Run) string {
+	if trees := algo.Trees(); r.Algorithm == trees.Name {
+		return "tree"
+	}
+	return "epoch"
+}
+
+// roundsOf is what the runs count, with an ending such as an s: epochs, trees, or "epochs or trees".
+func roundsOf(runs []*runlog.Run, ending string) string {
+	var words []string
+	for _, r := range runs {
+		if word := roundOf(r) + ending; !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	slices.Sort(words)
+	return strings.Join(words, " or ")
 }
 
 // larger reports whether larger values of a metric are better.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"thole.example/algo"
 	"thole.example/runlog"
 )
 
@@ -73,7 +74,7 @@ func (f *runsFlags) compare(names []string) error {
 
 // text is the comparison as people read it.
 func (x *comparison) text(runs []*runlog.Run) string {
-	table := [][]string{{""}, {"algorithm"}, {"state"}, {"epochs"}, {"train loss"}, {"rows/s"}, {"time"}, {"model"}}
+	table := [][]string{{""}, {"algorithm"}, {"state"}, {roundsOf(runs, "s")}, {"train loss"}, {"rows/s"}, {"time"}, {"model"}}
 	for _, r := range x.Runs {
 		cells := r.cells()
 		for i, cell := range []string{r.Name, cells[1], cells[2], cells[3], valueText(float64(r.Loss)), cells[5], cells[6], cells[7]} {
@@ -169,7 +170,22 @@ func jobSettings(r *runlog.Run) (map[string]string, error) {
 	}
 	all := map[string]string{}
 	flatten(all, "", tree)
+	if _, said := all["rule"]; !said {
+		if rule := ruleOf(all["algo"]); rule != "" {
+			all["rule"] = rule
+		}
+	}
 	return all, nil
+}
+
+// ruleOf is the update rule of an algorithm whose saved jobs name none, because layers of its network have rules of their own; "" of
+// trees and of networks of a graph.json.
+func ruleOf(name string) string {
+	recipe, err := algo.Find(name)
+	if name == "" || err != nil || recipe.Trees != "" {
+		return ""
+	}
+	return recipe.Defaults.Rule
 }
 
 // flatten adds the values of a tree, which jsonOf has bounded, by the paths of their keys. Lists of plain values are one value.

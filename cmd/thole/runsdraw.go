@@ -19,10 +19,10 @@ import (
 func (f *runsFlags) drawCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "draw [RUN...]",
-		Short: "Draw the curves of runs by epoch, on the terminal or as SVG",
-		Long: `Draws the loss of the training examples by epoch, and the metric of the held-out examples that the runs are judged by, in a chart
-each. Of one run that is judged by the loss both are in one chart. Held-out examples have a curve if they were measured after every
-epoch: with early stopping, or --metrics. Without RUN the last run is drawn.`,
+		Short: "Draw the curves of runs, on the terminal or as SVG",
+		Long: `Draws the loss of the training examples by epoch (of trees by tree), and the metric of the held-out examples that the runs are
+judged by, in a chart each. Of one run that is judged by the loss both are in one chart. Held-out examples have a curve if they
+were measured after every epoch: with early stopping, or --metrics. Without RUN the last run is drawn.`,
 		Example: "  thole runs draw\n  thole runs draw lr deepfm --svg curves.svg\n  thole runs draw last --metric loss --ascii",
 		RunE: func(c *cobra.Command, names []string) error {
 			if len(names) == 0 {
@@ -126,7 +126,7 @@ func (f *runsFlags) charts(runs []*runlog.Run) (all []*chart.Chart, err error) {
 		}
 	}
 	if len(has) == 0 {
-		return nil, fmt.Errorf("%s: no epochs to draw yet", runs[0].Name)
+		return nil, fmt.Errorf("%s: no %ss to draw yet", runs[0].Name, roundOf(runs[0]))
 	}
 	for _, name := range f.metrics {
 		if !slices.Contains(has, name) {
@@ -162,7 +162,7 @@ const pointsLimit = 2000
 
 // curves is the chart of a curve of the runs that have it.
 func curves(runs []*runlog.Run, name string) *chart.Chart {
-	c := &chart.Chart{Title: name + " of held-out examples", X: chart.Axis{Label: "epoch", Whole: true}}
+	c := &chart.Chart{Title: name + " of held-out examples", X: chart.Axis{Label: roundsOf(runs, ""), Whole: true}}
 	if name == runlog.LossCurve {
 		c.Title = "loss"
 	}

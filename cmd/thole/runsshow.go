@@ -130,9 +130,9 @@ func fate(r *runlog.Run) string {
 	case runlog.Damaged:
 		return text
 	}
-	text += fmt.Sprintf(", %d of %s", r.Made(), number.Of(r.Start.Epochs, "epoch"))
+	text += fmt.Sprintf(", %d of %s", r.Made(), number.Of(r.Start.Epochs, roundOf(r)))
 	if r.End != nil && r.End.Best > 0 {
-		text += fmt.Sprintf(", epoch %d was kept", r.End.Best)
+		text += fmt.Sprintf(", %s %d was kept", roundOf(r), r.End.Best)
 	}
 	return text
 }
@@ -174,7 +174,7 @@ func epochs(b *bytes.Buffer, r *runlog.Run) {
 		return
 	}
 	names := r.Curves()[1:]
-	table := [][]string{append(append([]string{"epoch", "loss"}, names...), "rows/s")}
+	table := [][]string{append(append([]string{roundOf(r), "loss"}, names...), "rows/s")}
 	every := (len(r.Epochs) + epochsShown - 1) / epochsShown
 	for i, e := range r.Epochs {
 		kept := r.End != nil && r.End.Best > 0 && e.Epoch == r.End.Best

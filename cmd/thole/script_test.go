@@ -46,6 +46,11 @@ func runScriptsWith(t *testing.T, dir string, more func(*testscript.Env) error) 
 		Dir: dir,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("DATA", filepath.Join(shared, "data"))
+			containers, err := filepath.Abs("testdata/containers")
+			if err != nil {
+				return err
+			}
+			e.Setenv("CONTAINERS", containers)
 			saved, err := filepath.Abs("../../program/testdata")
 			if err != nil {
 				return err

@@ -206,7 +206,7 @@ func (g *treeTasks) receive(ctx context.Context, client *ps.Client, w *boosting.
 	if whole {
 		task = boosting.AllTasks
 	}
-	bar := g.w.progress("receive examples", "bytes", 1)
+	bar := g.w.progress("receive examples", "B", 1)
 	r.setup = g.scatter.Setup
 	r.binned, r.labels, err = w.Receive(ctx, g.scatter, task, bar.read)
 	if bar.end(); err == nil && whole {

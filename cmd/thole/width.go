@@ -72,18 +72,41 @@ func wrap(text string, width int) (lines []string) {
 	return lines
 }
 
-// paragraphs wraps the paragraphs of a text, which empty lines separate.
+// paragraphs wraps the paragraphs of a text, which empty lines separate. Indented lines are a list: each has a
+// word, and what it means after two blanks or more.
 func paragraphs(text string, width int) string {
 	var out strings.Builder
 	for i, p := range strings.Split(strings.TrimSpace(text), "\n\n") {
 		if i > 0 {
 			out.WriteString("\n")
 		}
-		for _, line := range wrap(p, width) {
-			out.WriteString(line + "\n")
+		indented := func(line string) bool { return strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t") }
+		for lines := strings.Split(p, "\n"); len(lines) > 0; {
+			n := 1
+			for n < len(lines) && indented(lines[n]) == indented(lines[0]) {
+				n++
+			}
+			if indented(lines[0]) {
+				list(&out, lines[:n], width)
+			} else {
+				out.WriteString(strings.Join(append(wrap(strings.Join(lines[:n], "\n"), width), ""), "\n"))
+			}
+			lines = lines[n:]
 		}
 	}
 	return out.String()
+}
+
+// list prints lines of a word and its meaning, the meanings in one column.
+func list(out io.Writer, lines []string, width int) {
+	words, meanings, column := make([]string, len(lines)), make([]string, len(lines)), 0
+	for i, line := range lines {
+		words[i], meanings[i], _ = strings.Cut(strings.TrimSpace(line), "  ")
+		column = max(column, utf8.RuneCountInString(words[i])+4)
+	}
+	for i, word := range words {
+		hang(out, width, column, "  "+word, strings.TrimSpace(meanings[i]))
+	}
 }
 
 // leastText is the least width of a column of text; where there is less, the text goes below what it explains.

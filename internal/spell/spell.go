@@ -4,6 +4,7 @@ package spell
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -15,14 +16,14 @@ const (
 )
 
 // Near are the names among those known that a misspelt one is probably meant to be, in their order and at most three: that in letters of
-// another case; else those that begin with it; else the longest one that it begins with, if that is half of it; else those
-// with the fewest letters put in, left out or changed, at most two of five.
+// another case; else those that begin with it; else those with two neighbouring letters swapped; else the longest one that it begins
+// with, if that is half of it; else those with the fewest letters put in, left out, changed or swapped, at most two of five.
 func Near(name string, known []string) []string {
 	low := []rune(strings.ToLower(name))
 	if len(low) > longest {
 		return nil
 	}
-	for _, grade := range []func(a, b []rune) (int, bool){same, begins, begun, changed} {
+	for _, grade := range []func(a, b []rune) (int, bool){same, begins, swapped, begun, changed} {
 		var best []string
 		least := 0
 		for _, k := range known {
@@ -48,6 +49,15 @@ func same(a, b []rune) (d int, ok bool) { return 0, string(a) == string(b) }
 
 func begins(a, b []rune) (d int, ok bool) {
 	return 0, len(a) >= shortest && strings.HasPrefix(string(b), string(a))
+}
+
+func swapped(a, b []rune) (d int, ok bool) {
+	for i := 1; i < len(a) && len(a) == len(b); i++ {
+		if a[i-1] != b[i-1] {
+			return 0, a[i-1] == b[i] && a[i] == b[i-1] && slices.Equal(a[i+1:], b[i+1:])
+		}
+	}
+	return 0, false
 }
 
 func begun(a, b []rune) (d int, ok bool) {

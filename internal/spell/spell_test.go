@@ -9,10 +9,10 @@ import (
 )
 
 func TestNear(t *testing.T) {
-	known := []string{"outputdim", "outputdims", "lr", "epoch", "decayclass", "decayalpha", "decaybeta", "accuracy", "auc", "adam", "adamw"}
+	known := []string{"outputdim", "outputdims", "lr", "epoch", "decayclass", "decayalpha", "decaybeta", "accuracy", "auc", "adam", "adamw", "gbt", "gbdt"}
 	for name, want := range map[string]string{
 		"OUTPUTDIM": "outputdim", "outputdimss": "outputdims", "epochs": "epoch", "lrr": "lr", "decay_class": "decayclass", "epohc": "epoch",
-		"rate": "", "": "", "x": "", strings.Repeat("lr", 100): "", "a": "", "adamx": "adam", "adamwd": "adamw",
+		"rate": "", "": "", "x": "", strings.Repeat("lr", 100): "", "a": "", "adamx": "adam", "adamwd": "adamw", "gbtd": "gbdt", "GTB": "gbt",
 		"acc": "accuracy", "decay": "decayclass decayalpha decaybeta", "lr_of_layers": "", "ADA": "adam adamw",
 	} {
 		if got := strings.Join(Near(name, known), " "); got != want {
