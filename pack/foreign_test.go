@@ -142,6 +142,11 @@ func TestForeign(t *testing.T) {
 				if _, err := Unpack(ctx, in, "f", b, "v", blob.Anything); err == nil {
 					holds(t, b, "v")
 				}
+				if m, err := Read(ctx, in, "f"); err != nil || m == nil {
+					continue // it is no packed file any more, or has another manifest
+				} else if _, err := m.Verify(ctx, in, "f"); err != nil {
+					t.Errorf("byte %d: %v, want damage among the problems", i, err)
+				}
 			}
 		})
 	}

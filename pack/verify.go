@@ -2,7 +2,9 @@ package pack
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"thole.example/blob"
@@ -10,8 +12,8 @@ import (
 )
 
 // Verify compares the files of a packed folder, or of a file that Inside shows as one, with the manifest: that all are
-// there and no other, their sizes, and their SHA-256. problems are what is wrong, one each; err is what kept it from
-// looking. dir is the folder.
+// there and no other, their sizes, and their SHA-256. Files that cannot be read because they are damaged are problems, too. problems are
+// what is wrong, one each; err is what kept it from looking. dir is the folder.
 func (m *Manifest) Verify(ctx context.Context, b blob.Bucket, dir string) (problems []string, err error) {
 	infos, err := b.List(ctx, dir)
 	if err != nil {
@@ -44,9 +46,14 @@ func (m *Manifest) Verify(ctx context.Context, b blob.Bucket, dir string) (probl
 		}
 	}
 	i := 0
-	for one, err := range format.Ahead(hashes(ctx, b, from)) {
-		if err != nil {
+	for one, err := range format.Ahead(tolerant(hashes(ctx, b, from))) {
+		switch {
+		case err != nil:
 			return problems, err
+		case one.damage != nil:
+			wrong("file %s: %v", files[i].Name, one.damage)
+			i++
+			continue
 		}
 		if one.file.SHA256 != files[i].SHA256 {
 			wrong("file %s has the SHA-256 %s, want %s, as the manifest says", files[i].Name, one.file.SHA256, files[i].SHA256)
@@ -57,6 +64,23 @@ func (m *Manifest) Verify(ctx context.Context, b blob.Bucket, dir string) (probl
 		i++
 	}
 	return problems, nil
+}
+
+// tolerant makes damage of a file, such as compressed data that cannot be expanded, a result, so that the other files are verified too.
+func tolerant(jobs iter.Seq[func() (hashed, error)]) iter.Seq[func() (hashed, error)] {
+	return func(yield func(func() (hashed, error)) bool) {
+		for job := range jobs {
+			if !yield(func() (hashed, error) {
+				one, err := job()
+				if errors.Is(err, format.ErrCorrupt) {
+					one.damage, err = err, nil
+				}
+				return one, err
+			}) {
+				return
+			}
+		}
+	}
 }
 
 // sumOf is the CRC32 that the archive has of a file.

@@ -67,8 +67,9 @@ func Write(ctx context.Context, b blob.Bucket, from []Source, m Manifest, to blo
 
 // hashed is a file with its sums.
 type hashed struct {
-	file File
-	crc  uint32
+	file   File
+	crc    uint32
+	damage error // of Verify: why the file has no sums
 }
 
 // hashes are jobs that compute the sums of the files.
@@ -81,7 +82,7 @@ func hashes(ctx context.Context, b blob.Bucket, from []Source) iter.Seq[func() (
 					_, err := s.Write(p)
 					return err
 				})
-				return hashed{File{f.Name, n, s.hex()}, s.crc.Sum32()}, err
+				return hashed{file: File{f.Name, n, s.hex()}, crc: s.crc.Sum32()}, err
 			}) {
 				return
 			}
