@@ -53,6 +53,7 @@ type root struct {
 type query struct {
 	Nodes   []asked    `json:"nodes"`
 	Scale   [2]float64 `json:"scale"`             // of first and second derivatives
+	Child   float64    `json:"child,omitempty"`   // least weight of a side of a split, if not that of the matrix
 	Columns *[]int     `json:"columns,omitempty"` // that may be asked for, ascending; nil: all
 	Root    *root      `json:"root,omitempty"`    // of the tree; nil: it puts no levels in order
 }
@@ -76,6 +77,9 @@ func (g *grower) measureAll(ctx context.Context, build, siblings []int) error {
 // whose are what is left of the parents'.
 func (g *grower) ask(ctx context.Context, build, siblings []int) error {
 	s, text := g.shape, query{Scale: [2]float64{g.scale.g, g.scale.h}}
+	if g.child != g.MinWeight {
+		text.Child = g.child
+	}
 	if len(g.columns) < len(g.binned.columns) {
 		text.Columns = &g.columns
 	}

@@ -32,6 +32,8 @@ type grower struct {
 	grads   []grad
 	scale   scale
 	weights []float32   // of the rows; nil: all are 1
+	rare    float64     // most that a side of a split has to have, of the class (Setup.Rare)
+	child   float64     // second derivatives that both sides of a split have at least, in the tree
 	spread  float64     // unit of first derivatives times the roots of weights, for sums of squares
 	rows    []uint32    // that a tree learns from, those of a leaf together
 	others  []uint32    // that it does not learn from: not drawn, or held out
@@ -72,6 +74,10 @@ func (g *grower) grow(ctx context.Context) error {
 	root.sum, root.count, g.root.Noise = sum{G: all[0], H: all[1]}, len(g.rows), g.noiseOf(all[2], all[1])
 	gs, hs := g.scale.of(root.sum)
 	root.value = g.value(gs, hs, 0, unlimited)
+	g.child = g.childWeight(g.rare, hs)
+	for i := range g.finders {
+		g.finders[i].child = g.child
+	}
 	g.leaves = append(g.leaves, root)
 	if err := g.measure(ctx, []int{0}, nil); err != nil {
 		return err

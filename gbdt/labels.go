@@ -57,6 +57,15 @@ func (t *trainer) fit() error {
 	return nil
 }
 
+// first are the labels and weights of the first rows.
+func (y *Labels) first(rows int) *Labels {
+	out := &Labels{Label: y.Label[:rows]}
+	if y.Weight != nil {
+		out.Weight = y.Weight[:rows]
+	}
+	return out
+}
+
 // weight is how much row i counts.
 func (y *Labels) weight(i int) float32 {
 	if y.Weight == nil {

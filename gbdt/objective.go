@@ -36,6 +36,9 @@ type Objective struct {
 	Quantile func(o *Objective) float64
 	// Step is the default of Config.MaxStep.
 	Step float64
+	// Events is how many events a label is, where the second derivative of a rare event is about how many are expected; nil: labels do not
+	// count events, or are of several classes.
+	Events func(label float64) float64
 }
 
 // Objectives is the table of them, a new slice on every call.
@@ -116,20 +119,23 @@ func grade(v float64) string {
 // GradeLimit is the largest label of a ranking.
 const GradeLimit = metric.GradeLimit
 
+// positive is 1 of a label of the positive class.
+func positive(label float64) float64 {
+	if label > 0 {
+		return 1
+	}
+	return 0
+}
+
 // leastSecond is the least second derivative of a probability.
 const leastSecond = 1e-16
 
 var logistic = Objective{
 	Name: "binary", Help: "two classes by the log loss: g = p - y, h = p (1-p), p = 1/(1+exp(-s))",
 	Task: metric.Classification, Link: tree.Logistic,
-	Check: twoClasses,
+	Check: twoClasses, Events: positive,
 	Start: func(_ *Objective, y *Labels) float64 {
-		p := mean(y, func(v float64) float64 {
-			if v > 0 {
-				return 1
-			}
-			return 0
-		})
+		p := mean(y, positive)
 		p = min(max(p, 1e-12), 1-1e-12)
 		return math.Log(p / (1 - p))
 	},

@@ -16,7 +16,9 @@ type Setup struct {
 	Config Config
 	Layout *Layout
 	Start  []float64 // of each class, the score of the model before its first tree
-	Before int       // iterations of the trees that go before; who has them not (Options.From) counts on from there
+	// Rare is, of each class, the most that Config.Rare raises MinWeight to, which is 0 where it does not; nil without Config.Rare.
+	Rare   []float64
+	Before int // iterations of the trees that go before; who has them not (Options.From) counts on from there
 
 	weights, groups, starts bool // what the labels of rows have
 }
@@ -36,6 +38,9 @@ func NewSetup(l *Layout, y *Labels, c Config, from *tree.Ensemble) (*Setup, erro
 	}
 	if err := s.checkGroups(y); err != nil {
 		return nil, err
+	}
+	if c.Rare {
+		s.Rare = c.RareWeights(y.first(l.rows))
 	}
 	if from != nil {
 		s.Start, s.Before = slices.Clone(from.Start), len(from.Scoring())/from.Group
@@ -148,23 +153,14 @@ func (s *Setup) checkGroups(y *Labels) error {
 // start finds the start scores of the objective.
 func (s *Setup) start(y *Labels) {
 	c, rows := &s.Config, s.Layout.rows
-	learned := Labels{Label: y.Label[:rows]}
-	if y.Weight != nil {
-		learned.Weight = y.Weight[:rows]
-	}
+	learned := y.first(rows)
 	switch {
 	case len(s.Start) > 1:
 		for k := range s.Start {
-			share := mean(&learned, func(v float64) float64 {
-				if int(v) == k {
-					return 1
-				}
-				return 0
-			})
-			s.Start[k] = math.Log(max(share, 1e-12))
+			s.Start[k] = math.Log(max(mean(learned, isClass(k)), 1e-12))
 		}
 	case c.Objective.Start != nil:
-		s.Start[0] = c.Objective.Start(&c.Objective, &learned)
+		s.Start[0] = c.Objective.Start(&c.Objective, learned)
 	}
 }
 
@@ -174,6 +170,7 @@ type setupText struct {
 	Rows, Features          int
 	Columns                 []columnText
 	Start                   []float64
+	Rare                    []float64 `json:",omitempty"`
 	Before                  int
 	Weights, Groups, Starts bool
 }
@@ -201,7 +198,7 @@ func (s *Setup) JSON() ([]byte, error) {
 	c := s.Config
 	c.Cores = 0
 	t := setupText{Config: configText{&c, c.Objective.Name, c.Objective.Settings}, Rows: s.Layout.rows,
-		Features: s.Layout.Features.Width, Start: s.Start, Before: s.Before, Weights: s.weights, Groups: s.groups, Starts: s.starts}
+		Features: s.Layout.Features.Width, Start: s.Start, Rare: s.Rare, Before: s.Before, Weights: s.weights, Groups: s.groups, Starts: s.starts}
 	t.Columns = s.Layout.text()
 	return json.Marshal(t)
 }
@@ -254,7 +251,7 @@ func (t *setupText) setup() (*Setup, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	s := &Setup{Config: c, Start: t.Start, Before: t.Before, weights: t.Weights, groups: t.Groups, starts: t.Starts}
+	s := &Setup{Config: c, Start: t.Start, Rare: t.Rare, Before: t.Before, weights: t.Weights, groups: t.Groups, starts: t.Starts}
 	switch classes := s.Config.classes(); {
 	case t.Rows < 1 || t.Rows > RowLimit:
 		return nil, fmt.Errorf("%d rows, want 1 to %d", t.Rows, RowLimit)
@@ -262,6 +259,8 @@ func (t *setupText) setup() (*Setup, error) {
 		return nil, fmt.Errorf("%d features, want at most %d", t.Features, tree.FeatureLimit)
 	case len(t.Start) != classes:
 		return nil, fmt.Errorf("%d start scores, want %d", len(t.Start), classes)
+	case c.Rare && len(t.Rare) != classes || !c.Rare && t.Rare != nil || slices.ContainsFunc(t.Rare, func(w float64) bool { return w < 0 }):
+		return nil, fmt.Errorf("child weights %v, want one from 0 on for each of %d classes, and none without \"Rare\"", t.Rare, classes)
 	case t.Before < 0 || t.Before > math.MaxInt32:
 		return nil, fmt.Errorf("%d iterations before, want at most %d", t.Before, math.MaxInt32)
 	case t.Groups != (o.Rank != nil):

@@ -65,6 +65,7 @@ type finder struct {
 	*Config
 	layout *Layout
 	scale  scale
+	child  float64 // second derivatives that both sides of a split have at least
 	bins   []sum
 	order  []int32
 	ratios []float64
@@ -128,7 +129,7 @@ func (n *node) try(left sum, l2 float64) bool {
 	right := n.total.Minus(left)
 	gl, hl := n.scale.of(left)
 	gr, hr := n.scale.of(right)
-	if left.H <= 0 || right.H <= 0 || hl < n.MinWeight || hr < n.MinWeight {
+	if left.H <= 0 || right.H <= 0 || hl < n.child || hr < n.child {
 		return false
 	}
 	var gain float64

@@ -25,6 +25,8 @@ func Funcs() []psf.Func {
 		Params: []psf.Param{
 			{Name: "nodes", Kind: psf.Any, Help: "rows with their sums, and the rows that are taken off first"},
 			{Name: "scale", Kind: psf.Numbers, Help: "of first and second derivatives"},
+			{Name: "child", Kind: psf.Number, Optional: true, Help: "second derivatives that both sides of a split have at least (default: the " +
+				"min-child-weight of the matrix)"},
 			{Name: "columns", Kind: psf.Any, Optional: true, Help: "features that may be asked for (default: all)"},
 			{Name: "root", Kind: psf.Any, Optional: true, Help: "the tree's first node, as its row was then: it puts levels in order"},
 		},
@@ -58,7 +60,10 @@ func bindSplit(a psf.Args, m *matrix.Meta) (*psf.Call, error) {
 	if len(by) != 2 || !(by[0] > 0 && by[1] > 0) {
 		return nil, fmt.Errorf("scale is %v, want two numbers above 0", by)
 	}
-	b.scale = scale{by[0], by[1]}
+	b.scale, b.child = scale{by[0], by[1]}, b.MinWeight
+	if a.Has("child") {
+		b.child = a.Number("child")
+	}
 	if err := json.Unmarshal(a.JSON("nodes"), &b.nodes); err != nil {
 		return nil, fmt.Errorf("nodes: %w", err)
 	}

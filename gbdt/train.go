@@ -246,7 +246,7 @@ func (t *trainer) iterate(ctx context.Context) error {
 		if err := t.draw(ctx, at*len(t.scores)+k); err != nil {
 			return err
 		}
-		t.grads, t.scale, t.spread = t.all[k], t.scales[k], t.spreads[k]
+		t.grads, t.scale, t.spread, t.rare = t.all[k], t.scales[k], t.spreads[k], t.setup.rareOf(k)
 		for i := range t.finders {
 			t.finders[i].scale = t.scale
 		}

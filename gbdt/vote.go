@@ -75,9 +75,9 @@ func (g *grower) elect(ctx context.Context, leaves []int) error {
 // name names the columns that split the worker's own rows of a leaf best.
 func (g *grower) name(worker int, l *leaf, to []int64) {
 	own := *g.Config // the worker has a share of the weight that a split wants
-	own.MinWeight, own.LevelWeight, own.Gamma = own.MinWeight/float64(g.vote.Tasks), own.LevelWeight/float64(g.vote.Tasks), 0
+	own.LevelWeight, own.Gamma = own.LevelWeight/float64(g.vote.Tasks), 0
 	f := g.finders[worker]
-	f.Config = &own
+	f.Config, f.child = &own, f.child/float64(g.vote.Tasks)
 	var found []split
 	total := g.binned.rowSum(l.hist)
 	for _, at := range g.columns {

@@ -134,10 +134,11 @@ func predictedRates(t *testing.T, model, file string) (all []float64) {
 // mean true probability, and the log loss is below a constant's. With BASE_RATES=1 (make rates) it trains all algorithms with 0.1 to 50 %
 // positives on 60,000 rows; BASE_ALGOS, BASE_SHARES and BASE_SEEDS choose some.
 func TestBaseRates(t *testing.T) {
-	names, shares, seeds := []string{"lr", "fm"}, []string{"0.01"}, []string{"1"}
+	names, shares, seeds := []string{"lr", "fm", "gbdt"}, []string{"0.01"}, []string{"1"}
 	full, n := os.Getenv("BASE_RATES") != "", 12000
 	if full {
 		names, shares, n = nil, []string{"0.001", "0.01", "0.1", "0.5"}, 60000
+		seeds = []string{"21", "22", "23", "24", "25"}
 		for _, a := range algo.Algos() {
 			names = append(names, a.Name)
 		}

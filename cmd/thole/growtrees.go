@@ -22,7 +22,8 @@ type forest struct {
 	view *gbdt.View
 	from *tree.Ensemble // trees that go before; nil: none
 
-	varying int // features with two values or more, once the examples were looked at
+	raised  bool // the least weight of children is raised, as events are rare
+	varying int  // features with two values or more, once the examples were looked at
 
 	read   bool        // the examples are there, in the process that reads them
 	opened bool        // the watcher shows the training
@@ -81,6 +82,7 @@ func (p *plan) settleTrees(ctx context.Context, e *env, o data.Options) (err err
 	if err := p.goOn(); err != nil {
 		return err
 	}
+	p.sayChildWeight(e)
 	if err := p.readHoldout(ctx, e, o, nil); err != nil {
 		return err
 	}
@@ -97,6 +99,21 @@ func (p *plan) settleTrees(ctx context.Context, e *env, o data.Options) (err err
 	}
 	p.settings, err = p.resolved()
 	return err
+}
+
+// sayChildWeight says that trees want more weight on both sides of a split, as events are rare.
+func (p *plan) sayChildWeight(e *env) {
+	f := p.forest
+	if !f.Rare {
+		return
+	}
+	least, most := f.MinWeight, slices.Max(f.RareWeights(&gbdt.Labels{Label: p.train.Label, Weight: p.train.Weight}))
+	if f.raised = most > least; !f.raised {
+		return
+	}
+	what := map[algo.Task]string{algo.Classification: "one of the classes is", algo.Multiclass: "some of the classes are"}[p.recipe.Task]
+	fmt.Fprintf(e.err, "min-child-weight: a third of the second derivatives of a tree, %g to %.3g, as %s rare "+
+		"(--min-child-weight sets another)\n", least, most, cmp.Or(what, "events are"))
 }
 
 // goOn checks that the trees of --load ask for the features that the examples have.

@@ -117,6 +117,9 @@ func (p *plan) leave() (all []string) {
 	if p.updates > 0 {
 		all = append(all, "batch")
 	}
+	if p.forest != nil && !p.given("min-child-weight") {
+		all = append(all, "min-child-weight")
+	}
 	if p.initKind == "" {
 		all = append(all, "init-scale")
 	}

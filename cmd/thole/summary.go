@@ -48,11 +48,14 @@ func (p *plan) treesText() string {
 	if p.forest == nil {
 		return "trees="
 	}
-	g, d := &p.treeSettings, &p.dropSettings
-	return fmt.Sprintf("trees=%d depth=%d leaves=%d growth=%s bins=%d min-child-weight=%g gamma=%g max-delta-step=%g subsample=%g "+
+	g, d, child := &p.treeSettings, &p.dropSettings, "default"
+	if p.given("min-child-weight") {
+		child = fmt.Sprint(g.minWeight)
+	}
+	return fmt.Sprintf("trees=%d depth=%d leaves=%d growth=%s bins=%d min-child-weight=%s gamma=%g max-delta-step=%g subsample=%g "+
 		"colsample=%g monotone=%s cat-one-hot=%d cat-order=%s cat-smooth=%g cat-l2=%g cat-levels=%d cat-weight=%g share=%s votes=%d "+
 		"boosting=%s drop-rate=%g skip-drop=%g max-drop=%d",
-		g.trees, g.treeDepth, g.leaves, g.growth, g.bins, g.minWeight, g.gamma, g.maxStep, g.rowShare, g.columnShare,
+		g.trees, g.treeDepth, g.leaves, g.growth, g.bins, child, g.gamma, g.maxStep, g.rowShare, g.columnShare,
 		url.PathEscape(fmt.Sprint(g.monotone)), g.oneHot, g.order, g.smooth, g.levelL2, g.setLevels, g.levelWeight, g.shared, g.votes,
 		d.boosting, d.dropRate, d.skipDrop, d.maxDrop) // maps are printed in the order of their keys
 }

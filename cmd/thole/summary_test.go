@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"thole.example/rpc"
 )
 
@@ -28,6 +30,15 @@ func TestTreesText(t *testing.T) {
 	}
 	if want := len(treeFlags) - 2; len(words) != want {
 		t.Errorf("%d words, want %d: %q", len(words), want, words)
+	}
+	p.command = &cobra.Command{}
+	p.treeSettings.flags(p.command)
+	before := p.treesText()
+	if err := p.command.Flags().Set("min-child-weight", "1"); err != nil {
+		t.Fatal(err)
+	}
+	if after := p.treesText(); after == before { // which the default raises where events are rare
+		t.Errorf("a given --min-child-weight of 1 is the default: %q", after)
 	}
 }
 

@@ -312,6 +312,10 @@ func (s *treeSeries) end(ctx context.Context, failed error) {
 func (p *plan) facts(of *treeData) []fact {
 	c := &p.forest.Config
 	var all []fact
+	child := fmt.Sprint(c.MinWeight)
+	if c.Rare {
+		child = "default"
+	}
 	add := func(name string, v any) { all = append(all, fact{name, fmt.Sprint(v)}) }
 	add("--loss", c.Objective.Name)
 	add("--loss-set", c.Objective.Settings) // maps are printed in the order of their keys
@@ -320,7 +324,7 @@ func (p *plan) facts(of *treeData) []fact {
 		v    any
 	}{
 		{"classes", c.Classes}, {"rate", c.Rate}, {"depth", c.Depth}, {"leaves", c.Leaves}, {"growth", c.Growth}, {"bins", c.Bins},
-		{"seed", c.Seed}, {"l1", c.L1}, {"l2", c.L2}, {"gamma", c.Gamma}, {"min-child-weight", c.MinWeight}, {"max-delta-step", c.MaxStep},
+		{"seed", c.Seed}, {"l1", c.L1}, {"l2", c.L2}, {"gamma", c.Gamma}, {"min-child-weight", child}, {"max-delta-step", c.MaxStep},
 		{"subsample", c.Rows}, {"colsample", c.Columns}, {"drop-rate", c.Drop.Rate}, {"skip-drop", c.Drop.Skip}, {"max-drop", c.Drop.Most},
 		{"monotone", p.monotone}, {"cat-one-hot", c.OneHot}, {"cat-order", c.Order}, {"cat-smooth", c.Smooth}, {"cat-l2", c.Level2},
 		{"cat-levels", c.MaxLevels}, {"cat-weight", c.LevelWeight},

@@ -54,7 +54,8 @@ func (g *treeSettings) flags(c *cobra.Command) {
 	f.StringVar(&g.growth, "growth", string(d.Growth), "which leaf is split next where --leaves bounds a tree: leaf, that with the largest "+
 		"gain, or depth, the one nearest to the root")
 	f.IntVar(&g.bins, "bins", d.Bins, "bins of a number, 2 to 255")
-	f.Float64Var(&g.minWeight, "min-child-weight", d.MinWeight, "sum of second derivatives that both sides of a split have at least")
+	f.Float64Var(&g.minWeight, "min-child-weight", d.MinWeight, "sum of second derivatives that both sides of a split have at least "+
+		"(default 1; up to 30 where events are rare)")
 	f.Float64Var(&g.gamma, "gamma", 0, "by how much a split has to make the loss smaller")
 	f.Float64Var(&g.maxStep, "max-delta-step", 0, "size of a leaf's value before the rate at most (default: any; with poisson 0.7)")
 	f.Float64Var(&g.rowShare, "subsample", 1, "share of the examples that a tree learns from, drawn by the seed and their numbers")
@@ -157,6 +158,7 @@ func (p *plan) chooseTrees() error {
 	g, c := &p.treeSettings, &p.forest.Config
 	c.Trees, c.Depth, c.Leaves, c.Growth, c.Bins, c.Seed = g.trees, g.treeDepth, g.leaves, gbdt.Growth(g.growth), g.bins, p.seed
 	c.MinWeight, c.Gamma, c.MaxStep, c.L1 = g.minWeight, g.gamma, g.maxStep, p.l1
+	c.Rare = !p.given("min-child-weight")
 	if p.given("l2") {
 		c.L2 = p.l2
 	}

@@ -47,8 +47,11 @@ func (p *plan) treesStandstill(r *train.Report) string {
 	case p.forest.varying == 0:
 		return moved + "no feature has two values: there is nothing to split by"
 	case still:
-		return fmt.Sprintf("%snothing was learned: look whether features differ between labels, or try a smaller --min-child-weight than %g",
-			moved, p.forest.MinWeight)
+		child := fmt.Sprintf("a smaller --min-child-weight than %g", p.forest.MinWeight)
+		if p.forest.raised {
+			child = fmt.Sprintf("--min-child-weight %g", p.forest.MinWeight)
+		}
+		return fmt.Sprintf("%snothing was learned: look whether features differ between labels, or try %s", moved, child)
 	}
 	return ""
 }
