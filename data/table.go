@@ -16,9 +16,9 @@ type Table struct {
 	Spec feature.Spec // what is known of the columns of training examples
 	// Transform, if not nil, is that of a model, and Spec counts nothing but for the separator.
 	Transform *feature.Transform
-	// Held, if not nil, is told how many examples there are, and the group of each, if there are groups. It answers which examples are held
-	// out: nothing is learned of levels and sizes from those.
-	Held func(n int, group []int64) func(i int) bool
+	// Held, if not nil, is given the labels of the examples, and the group of each, if there are groups. It answers which examples are held
+	// out, nil for none: nothing is learned of levels and sizes from those.
+	Held func(label []float32, group []int64) func(i int) bool
 	// Found, if not nil, is given what was found out of the columns, before Load answers.
 	Found func(*feature.Fit)
 }

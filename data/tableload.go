@@ -14,7 +14,7 @@ func (l *loader) fit() (*feature.Transform, error) {
 	o, plan := &l.open, l.plan
 	var held func(int) bool
 	if t := l.opt.Table; t != nil && t.Held != nil {
-		held = t.Held(len(o.label), o.group)
+		held = t.Held(o.label, o.group)
 	}
 	fit := plan.Fit(o.parts, o.label, held)
 	if t := l.opt.Table; t != nil && t.Found != nil {

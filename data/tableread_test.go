@@ -257,7 +257,7 @@ func TestUnseenLevels(t *testing.T) {
 // Rows that are held out say nothing of levels and sizes.
 func TestHeldOutRows(t *testing.T) {
 	text := "c,n,y\na,1,0\na,2,1\nb,100,0\nb,200,1\na,3,1\n"
-	held := &Table{Held: func(int, []int64) func(int) bool { return func(i int) bool { return i == 2 || i == 3 } }}
+	held := &Table{Held: func([]float32, []int64) func(int) bool { return func(i int) bool { return i == 2 || i == 3 } }}
 	all, err := loadTable(Options{Format: "csv", Labels: AutoTrans, Table: held}, 8, text)
 	if err != nil {
 		t.Fatal(err)

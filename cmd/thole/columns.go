@@ -203,9 +203,6 @@ func (p *plan) columnsOf(ctx context.Context, e *env) (*data.Table, error) {
 			return nil, usageError{fmt.Errorf("--load %s: %w", p.load, err)}
 		}
 	}
-	if p.holdout > 0 {
-		t.Held = p.heldRows
-	}
 	return t, nil
 }
 

@@ -15,8 +15,73 @@ import (
 	"thole.example/train"
 )
 
+// Of many examples some are held out by default to stop the training of a network by: a share of spareShare examples, within bounds.
+const (
+	spareFrom   = 100_000 // examples from which on some can be spared
+	spareRows   = 20_000
+	spareLeast  = 0.02
+	spareMost   = 0.05
+	spareEpochs = 10 // of a training that held-out examples stop
+	spareWait   = 1  // epochs without a better one
+)
+
+// chooseHeldOut decides whether examples are held out that the user has not asked for, if there turn out to be enough (spare).
+func (p *plan) chooseHeldOut() error {
+	j := p.job
+	d := p.recipe.For(nil, p.rule)
+	p.maySpare = p.recipe.Network() && p.recipe.Task != algo.Ranking && d.Rows > 0 && !j.asAngel && len(j.conf) == 0 && j.load == "" &&
+		j.cv == 0 && len(j.valid) == 0 && j.epochs == 0 && !j.given("holdout") && !j.given("early-stop") && p.asked.schedule == ""
+	return nil
+}
+
+// spare decides, when the examples are known, whether some of them are held out by default: enough of them to compare epochs, of a classifier
+// also enough of each class. A class below rareClass has too few to spare.
+func (p *plan) spare(label []float32) {
+	n := len(label)
+	if !p.maySpare {
+		return
+	}
+	if p.maySpare = n >= spareFrom && (!p.recipe.Task.Classes() || rarest(label) >= rareClass); p.maySpare {
+		p.job.holdout = min(spareMost, max(spareLeast, float64(spareRows)/float64(n)))
+		p.job.patience = spareWait
+	}
+}
+
+// saySpared reports which examples are held out by default.
+func (p *plan) saySpared(e *env) {
+	if p.maySpare {
+		n := p.valid.Len()
+		fmt.Fprintf(e.err, "holdout: %d of %d examples are held out to stop the training early (--holdout 0 trains on all)\n", n, n+p.train.Len())
+	}
+}
+
+// rarest is the share of the rarest class.
+func rarest(label []float32) float64 {
+	count := map[float32]int{}
+	for _, y := range label {
+		count[y]++
+	}
+	least := len(label)
+	for _, n := range count {
+		least = min(least, n)
+	}
+	return float64(least) / float64(max(1, len(label)))
+}
+
+// share is the share of the examples that is held out; before the examples are known the most that it can be.
+func (p *plan) share() float64 {
+	if p.holdout == 0 && p.maySpare {
+		return spareMost
+	}
+	return p.holdout
+}
+
 // holdOut moves a share of the examples to the held-out ones (heldOut). Rankings hold out whole groups.
 func (p *plan) holdOut(thinned *thinning) error {
+	if p.holdout == 0 { // what might have been held out is trained on
+		_, err := thinned.end(p.train.Set, p.heldOut(0))
+		return err
+	}
 	units, of := p.train.Len(), func(i int) int { return i }
 	what := "example"
 	if g := p.groups(); g != nil {
@@ -64,6 +129,9 @@ func (j *job) heldBy() string {
 
 // heldOut selects which of n examples or groups are held out.
 func (p *plan) heldOut(n int) func(i int) bool {
+	if p.holdout == 0 {
+		return func(int) bool { return false }
+	}
 	if p.heldBy() == holdInterval {
 		k := p.interval(n)
 		return func(i int) bool { return i%k == 0 }
@@ -83,14 +151,23 @@ func (j *job) drawSeed() uint64 {
 // interval is the distance of held-out examples.
 func (p *plan) interval(n int) int { return int(math.Round(max(2, min(1/p.holdout, float64(n))))) }
 
-// heldRows selects which rows of a table are held out. group has the group of each row, if there is one.
-func (p *plan) heldRows(n int, group []int64) func(i int) bool {
-	if p.recipe.Task != algo.Ranking || len(group) == 0 {
-		return p.heldOut(n)
+// heldRows selects which rows of a table are held out, or are negative examples that are left out. group has the group of each row, if there
+// is one.
+func (p *plan) heldRows(thinned *thinning) func(label []float32, group []int64) func(i int) bool {
+	return func(label []float32, group []int64) func(i int) bool {
+		p.spare(label)
+		switch {
+		case p.holdout == 0 && thinned == nil:
+			return nil
+		case thinned != nil:
+			return thinned.apart(p.heldOut(int(thinned.seen)))
+		case p.recipe.Task != algo.Ranking || len(group) == 0:
+			return p.heldOut(len(label))
+		}
+		g := data.GroupBy(group)
+		held := p.heldOut(g.Count)
+		return func(i int) bool { return held(g.Of[i]) }
 	}
-	g := data.GroupBy(group)
-	held := p.heldOut(g.Count)
-	return func(i int) bool { return held(g.Of[i]) }
 }
 
 // checkHeldOut warns of held-out examples that cannot measure a classifier.

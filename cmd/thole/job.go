@@ -114,7 +114,8 @@ func (j *job) flags(e *env, c *cobra.Command) {
 	f.StringArrayVar(&j.data, "data", nil, "training examples: "+pathsHelp)
 	f.StringArrayVar(&j.valid, "validate", nil, "held-out examples, named as in --data; given several times, several sets, "+
 		"of which the first one decides")
-	f.Float64Var(&j.holdout, "holdout", 0, "share of the training examples to hold out, drawn by the seed")
+	f.Float64Var(&j.holdout, "holdout", 0, "share of the training examples to hold out, drawn by the seed (default: of networks "+
+		"with 100000 examples and more 0.02 to 0.05, without --epochs, --validate and --load, unless a class has less than 5 % of them; else 0)")
 	f.StringVar(&j.holdBy, "holdout-by", "", "which examples --holdout selects: random, or interval: every k-th one (default: random; "+
 		"interval with --compat angel)")
 	f.Uint64Var(&j.holdSeed, "holdout-seed", 0, "seed by which --holdout draws (default: that of --seed)")
@@ -150,7 +151,8 @@ func (j *job) flags(e *env, c *cobra.Command) {
 	f.IntVar(&j.rank, "rank", 0, "rank of their weights (default: full)")
 
 	f.IntVar(&j.epochs, "epochs", 0, "passes over the examples (default: of linear models until the loss no longer falls, within a limit "+
-		"that is printed; of networks and of many features as many as come nearest to 150000 to 300000 examples, at most 7)")
+		"that is printed; of networks and of many features as many as come nearest to 150000 to 300000 examples, at most 7; with many features and the "+
+		"default of --holdout at most 10, the best of which is kept)")
 	f.IntVar(&j.batch, "batch", 0, "examples of a step, over all tasks, at most (default: of the algorithm; of networks by the examples)")
 	f.IntVar(&j.updates, "updates", 0, "steps of an epoch, in place of --batch: a batch is the examples by this number")
 	f.Float64Var(&j.clip, "clip", 0, "largest norm of the gradient of a task's batch; longer ones are scaled down (default: no bound)")

@@ -86,8 +86,12 @@ func (w *watcher) begin(p *plan) error {
 			p.algo, number.Of(p.epochs, "epoch"), math.Ceil(p.about.Seconds()))
 	}
 	if p.counted {
-		fmt.Fprintf(w.env.err, "train %s: %s of %s by %s at rate %g; --epochs N sets them\n",
-			p.algo, number.Of(p.epochs, "epoch"), number.Of(p.rows, "example"), p.recipe.Defaults.Rule, p.rate)
+		most := ""
+		if p.patience > 0 {
+			most = "at most "
+		}
+		fmt.Fprintf(w.env.err, "train %s: %s%s of %s by %s at rate %g; --epochs N sets them\n",
+			p.algo, most, number.Of(p.epochs, "epoch"), number.Of(p.rows, "example"), p.recipe.Defaults.Rule, p.rate)
 	}
 	w.bar = w.env.progress("train "+p.algo, "rows", int64(p.epochs)*int64(p.rows))
 	w.append(p.start())

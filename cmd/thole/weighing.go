@@ -279,12 +279,12 @@ func (p *plan) thinning() *thinning {
 	}
 	t := &thinning{share: p.negatives, seed: p.seed}
 	switch {
-	case p.holdout == 0:
+	case p.share() == 0:
 	case p.heldBy() == holdInterval:
 		k := p.interval(math.MaxInt) // of fewer examples only the first is
 		t.mayHold = func(i int) bool { return i%k == 0 }
 	default:
-		t.mayHold = func(i int) bool { return i < 2 || data.Candidate(p.drawSeed(), p.holdout, i) }
+		t.mayHold = func(i int) bool { return i < 2 || data.Candidate(p.drawSeed(), p.share(), i) }
 	}
 	return t
 }
@@ -307,6 +307,17 @@ func (t *thinning) leave(at int64) bool {
 	}
 	t.given++
 	return true
+}
+
+// apart selects which of the examples that stayed are held out, or will be left out at the end.
+func (t *thinning) apart(held func(i int) bool) func(i int) bool {
+	var all []int
+	for _, w := range t.waiting {
+		if held(w.number) || w.negative && data.Uniform(t.seed, int64(w.number)) >= t.share {
+			all = append(all, w.kept)
+		}
+	}
+	return amongSorted(all)
 }
 
 // end leaves out the negative examples of the set that were waiting and are not held out, and selects those of the others that are.

@@ -69,9 +69,12 @@ func TestNegatives(t *testing.T) {
 // TestThinning: what stays and what is held out is the same as if all examples were read, some held out, and then some left out.
 func TestThinning(t *testing.T) {
 	const n = 1000
-	for _, by := range []string{holdRandom, holdInterval} {
+	for _, by := range []string{holdRandom, holdInterval, "too few to hold some out by default"} {
 		p := &plan{job: &job{holdout: 0.07, holdBy: by, seed: 5, weighing: weighing{negatives: 0.3}}, recipe: &algo.Algo{}}
 		p.recipe.Task = algo.Classification
+		if by != holdRandom && by != holdInterval {
+			p.holdout, p.holdBy, p.maySpare = 0, "", true
+		}
 		in, th := p.heldOut(n), p.thinning()
 		var learn, held []int64 // columns, which are the numbers of the examples
 		left, text := int64(0), strings.Builder{}
@@ -93,11 +96,20 @@ func TestThinning(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		kept, apart := slices.Clone(p.train.Batch().Rows().Idx), p.heldRows(th)(p.train.Label, nil)
+		for k, i := range kept {
+			if _, learns := slices.BinarySearch(learn, i); apart(k) == learns {
+				t.Errorf("%s: the columns are fitted to example %d: %t, want those to learn from", by, i, learns)
+			}
+		}
 		if err := p.holdOut(th); err != nil {
 			t.Fatal(err)
 		}
 		if got := p.train.Batch().Rows().Idx; !slices.Equal(got, learn) {
 			t.Errorf("%s: examples to learn from are %v, want %v", by, got, learn)
+		}
+		if p.valid == nil {
+			p.valid = &data.Examples{Set: &data.Set{}}
 		}
 		if got := p.valid.Batch().Rows().Idx; !slices.Equal(got, held) {
 			t.Errorf("%s: held-out examples are %v, want %v", by, got, held)
