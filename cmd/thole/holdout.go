@@ -34,8 +34,8 @@ func (p *plan) chooseHeldOut() error {
 	return nil
 }
 
-// spare decides, when the examples are known, whether some of them are held out by default: enough of them to compare epochs, of a classifier
-// also enough of each class. A class below rareClass has too few to spare.
+// spare decides, when the examples are known, whether some of them are held out by default: enough of them to compare epochs, of a
+// classifier also enough of each class. A class below rareClass has too few to spare.
 func (p *plan) spare(label []float32) {
 	n := len(label)
 	if !p.maySpare {
@@ -151,8 +151,8 @@ func (j *job) drawSeed() uint64 {
 // interval is the distance of held-out examples.
 func (p *plan) interval(n int) int { return int(math.Round(max(2, min(1/p.holdout, float64(n))))) }
 
-// heldRows selects which rows of a table are held out, or are negative examples that are left out. group has the group of each row, if there
-// is one.
+// heldRows selects which rows of a table are held out, or are negative examples that are left out. group has the group of each row, if
+// there is one.
 func (p *plan) heldRows(thinned *thinning) func(label []float32, group []int64) func(i int) bool {
 	return func(label []float32, group []int64) func(i int) bool {
 		p.spare(label)

@@ -151,8 +151,8 @@ func (j *job) flags(e *env, c *cobra.Command) {
 	f.IntVar(&j.rank, "rank", 0, "rank of their weights (default: full)")
 
 	f.IntVar(&j.epochs, "epochs", 0, "passes over the examples (default: of linear models until the loss no longer falls, within a limit "+
-		"that is printed; of networks and of many features as many as come nearest to 150000 to 300000 examples, at most 7; with many features and the "+
-		"default of --holdout at most 10, the best of which is kept)")
+		"that is printed; of networks and of many features as many as come nearest to 150000 to 300000 examples, at most 7; with many features "+
+		"and the default of --holdout at most 10, the best of which is kept)")
 	f.IntVar(&j.batch, "batch", 0, "examples of a step, over all tasks, at most (default: of the algorithm; of networks by the examples)")
 	f.IntVar(&j.updates, "updates", 0, "steps of an epoch, in place of --batch: a batch is the examples by this number")
 	f.Float64Var(&j.clip, "clip", 0, "largest norm of the gradient of a task's batch; longer ones are scaled down (default: no bound)")
