@@ -19,6 +19,7 @@ import (
 const (
 	spareFrom   = 100_000 // examples from which on some can be spared
 	spareRows   = 20_000
+	spareOther  = 500 // of which so many at least are of other classes than the most frequent one
 	spareLeast  = 0.02
 	spareMost   = 0.05
 	spareEpochs = 10 // of a training that held-out examples stop
@@ -34,16 +35,19 @@ func (p *plan) chooseHeldOut() error {
 	return nil
 }
 
-// spare decides, when the examples are known, whether some of them are held out by default: enough of them to compare epochs, of a
-// classifier also enough of each class. A class below rareClass has too few to spare.
+// spare decides, when the examples are known, whether some of them are held out by default: enough of them to compare epochs.
 func (p *plan) spare(label []float32) {
-	n := len(label)
 	if !p.maySpare {
 		return
 	}
-	if p.maySpare = n >= spareFrom && (!p.recipe.Task.Classes() || rarest(label) >= rareClass); p.maySpare {
-		p.job.holdout = min(spareMost, max(spareLeast, float64(spareRows)/float64(n)))
-		p.job.patience = spareWait
+	n := float64(len(label))
+	share := min(spareMost, max(spareLeast, spareRows/n))
+	if other := float64(others(label)); p.recipe.Task.Classes() {
+		share = min(spareMost, max(share, spareOther/other))
+		p.maySpare = share*other >= spareOther
+	}
+	if p.maySpare = p.maySpare && n >= spareFrom; p.maySpare {
+		p.job.holdout, p.job.patience = share, spareWait
 	}
 }
 
@@ -55,17 +59,17 @@ func (p *plan) saySpared(e *env) {
 	}
 }
 
-// rarest is the share of the rarest class.
-func rarest(label []float32) float64 {
+// others is how many labels are not the most frequent one.
+func others(label []float32) int {
 	count := map[float32]int{}
 	for _, y := range label {
 		count[y]++
 	}
-	least := len(label)
+	most := 0
 	for _, n := range count {
-		least = min(least, n)
+		most = max(most, n)
 	}
-	return float64(least) / float64(max(1, len(label)))
+	return len(label) - most
 }
 
 // share is the share of the examples that is held out; before the examples are known the most that it can be.

@@ -115,7 +115,7 @@ func (j *job) flags(e *env, c *cobra.Command) {
 	f.StringArrayVar(&j.valid, "validate", nil, "held-out examples, named as in --data; given several times, several sets, "+
 		"of which the first one decides")
 	f.Float64Var(&j.holdout, "holdout", 0, "share of the training examples to hold out, drawn by the seed (default: of networks "+
-		"with 100000 examples and more 0.02 to 0.05, without --epochs, --validate and --load, unless a class has less than 5 % of them; else 0)")
+		"with 100000 examples and more 0.02 to 0.05, without --epochs, --validate and --load, and 10000 not of the most frequent class; else 0)")
 	f.StringVar(&j.holdBy, "holdout-by", "", "which examples --holdout selects: random, or interval: every k-th one (default: random; "+
 		"interval with --compat angel)")
 	f.Uint64Var(&j.holdSeed, "holdout-seed", 0, "seed by which --holdout draws (default: that of --seed)")

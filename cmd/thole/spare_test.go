@@ -29,7 +29,9 @@ func TestSpare(t *testing.T) {
 		{"few", labels(100_000, 2), algo.Classification, 0.05},
 		{"many", labels(500_000, 10), algo.Classification, 0.04},
 		{"very many", labels(2_000_000, 20), algo.Multiclass, 0.02},
-		{"a rare class", labels(500_000, 21), algo.Classification, 0},
+		{"few of a class", labels(1_000_000, 50), algo.Classification, 0.025},
+		{"too few of a class", labels(1_000_000, 101), algo.Classification, 0},
+		{"one class", labels(200_000, 1), algo.Classification, 0},
 		{"no classes", labels(500_000, 21), algo.Regression, 0.04},
 	} {
 		p := &plan{job: &job{}, recipe: &algo.Algo{Task: c.task}, maySpare: true}
