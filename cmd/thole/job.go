@@ -114,8 +114,9 @@ func (j *job) flags(e *env, c *cobra.Command) {
 	f.StringArrayVar(&j.data, "data", nil, "training examples: "+pathsHelp)
 	f.StringArrayVar(&j.valid, "validate", nil, "held-out examples, named as in --data; given several times, several sets, "+
 		"of which the first one decides")
-	f.Float64Var(&j.holdout, "holdout", 0, "share of the training examples to hold out, drawn by the seed (default: of networks "+
-		"with 100000 examples and more 0.02 to 0.05, without --epochs, --validate and --load, and 10000 not of the most frequent class; else 0)")
+	f.Float64Var(&j.holdout, "holdout", 0, "share of the training examples to hold out, drawn by the seed (default: 0.02 to 0.05 "+
+		"for networks with 100000 examples or more, at least 10000 of them not of the most frequent class, without --epochs, --validate "+
+		"and --load; else 0)")
 	f.StringVar(&j.holdBy, "holdout-by", "", "which examples --holdout selects: random, or interval: every k-th one (default: random; "+
 		"interval with --compat angel)")
 	f.Uint64Var(&j.holdSeed, "holdout-seed", 0, "seed by which --holdout draws (default: that of --seed)")
