@@ -32,29 +32,53 @@ type Pinned interface {
 // or ErrChanged. Everything else is read from the bucket.
 type View struct {
 	Bucket
-	name string
-	pin  Pinned
-	all  []Info // with the names that List gives
+	name   string
+	pin    Pinned
+	all    []Info            // with the names that List gives
+	others map[string]string // names of objects in the same folder, also of such that are not there, and what the pin calls them
 }
 
 // Pin is a view of the bucket in which what lies at the name does not change. It has to be closed.
 func Pin(ctx context.Context, b Bucket, name string) (*View, error) {
-	var pin Pinned
-	var err error
-	if p, can := b.(Pinner); can {
-		pin, err = p.Pin(ctx, name)
-	} else {
-		pin, err = pinState(ctx, b, name)
-	}
+	pin, err := pinOf(ctx, b, name)
 	if err != nil {
 		return nil, err
 	}
+	return newView(b, name, pin), nil
+}
+
+// pinOf is Pin of the bucket, or by State of a bucket that has none.
+func pinOf(ctx context.Context, b Bucket, name string) (Pinned, error) {
+	if p, can := b.(Pinner); can {
+		return p.Pin(ctx, name)
+	}
+	return pinState(ctx, b, name)
+}
+
+func newView(b Bucket, name string, pin Pinned) *View {
 	v := &View{Bucket: b, name: name, pin: pin}
 	for _, i := range pin.List() {
-		i.Name = v.full(i.Name)
-		v.all = append(v.all, i)
+		if !strings.HasPrefix(i.Name, Other("")) {
+			i.Name = v.full(i.Name)
+			v.all = append(v.all, i)
+		}
 	}
-	return v, nil
+	return v
+}
+
+// IsObject reports whether what lies at the name is an object.
+func (v *View) IsObject() bool {
+	_, is := infoOf(v.pin, ".")
+	return is
+}
+
+// rel is what the pin calls an object, if it has it or knows that it is not there.
+func (v *View) rel(name string) (rel string, inside bool) {
+	if rel, inside = Rel(v.name, name); inside {
+		return rel, true
+	}
+	rel, inside = v.others[Clean(name)]
+	return rel, inside
 }
 
 // full is the name in the bucket of an object of the pin.
@@ -70,14 +94,14 @@ func (v *View) full(rel string) string {
 
 // Open implements Bucket.
 func (v *View) Open(ctx context.Context, name string) (Object, error) {
-	rel, inside := Rel(v.name, name)
+	rel, inside := v.rel(name)
 	if !inside {
 		return v.Bucket.Open(ctx, name)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(v.pin.List(), func(i Info) bool { return i.Name == rel }) {
+	if _, is := infoOf(v.pin, rel); !is {
 		return nil, fmt.Errorf("blob: %w", &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist})
 	}
 	return v.pin.Open(ctx, rel)
@@ -85,7 +109,7 @@ func (v *View) Open(ctx context.Context, name string) (Object, error) {
 
 // List implements Bucket.
 func (v *View) List(ctx context.Context, tree string) ([]Info, error) {
-	rel, inside := Rel(v.name, tree)
+	rel, inside := v.rel(tree)
 	if !inside {
 		return v.Bucket.List(ctx, tree)
 	}
@@ -94,6 +118,13 @@ func (v *View) List(ctx context.Context, tree string) ([]Info, error) {
 	}
 	if rel == "." {
 		return slices.Clone(v.all), nil
+	}
+	if of, other := v.others[Clean(tree)]; other {
+		i, is := infoOf(v.pin, of)
+		if i.Name = tree; !is {
+			return nil, nil
+		}
+		return []Info{i}, nil
 	}
 	var found []Info
 	for i, one := range v.pin.List() {
@@ -198,15 +229,22 @@ func (m *Mem) Pin(_ context.Context, name string) (Pinned, error) {
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
+	return m.pin(name), nil
+}
+
+// pin pins what lies at a name; "" is the root.
+func (m *Mem) pin(name string) *memPin {
 	p := &memPin{of: map[string][]byte{}}
 	if e, ok := m.find(name); ok && e.kids == nil && name != "" {
 		p.add(".", e)
 	} else if ok {
 		p.tree(e.kids, "")
 	}
-	slices.SortFunc(p.all, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
-	return p, nil
+	slices.SortFunc(p.all, byName)
+	return p
 }
+
+func byName(a, b Info) int { return strings.Compare(a.Name, b.Name) }
 
 // memPin is objects of a Mem. Their bytes never change.
 type memPin struct {
@@ -260,8 +298,5 @@ func (p *Paths) Pin(ctx context.Context, name string) (Pinned, error) {
 	if err != nil {
 		return nil, err
 	}
-	if pinner, can := b.(Pinner); can {
-		return pinner.Pin(ctx, rest)
-	}
-	return pinState(ctx, b, rest)
+	return pinOf(ctx, b, rest)
 }

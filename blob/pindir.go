@@ -46,10 +46,18 @@ func (d *Dir) Pin(ctx context.Context, name string) (Pinned, error) {
 		}
 		path = d.file(name)
 	}
+	return d.pin(ctx, path, nil)
+}
+
+// pin pins a path, and if that is a file the others next to it.
+func (d *Dir) pin(ctx context.Context, path string, others []string) (*dirPin, error) {
 	var p *dirPin
 	err := Again(ctx, func() (err error) {
 		p = &dirPin{path: path, open: map[string]*dirObject{}}
-		if err = p.begin(); err != nil {
+		if err = p.begin(); err == nil && p.root == nil && p.all != nil && others != nil {
+			err = p.beginOthers(others)
+		}
+		if err != nil {
 			p.Close()
 		}
 		return err
@@ -204,8 +212,6 @@ func (p *dirPin) handle(name, at string, irregular func(fs.FileInfo) error) (*os
 			}
 			return p.root.Open(name)
 		}
-	} else {
-		at = p.path
 	}
 	info, err := os.Stat(at)
 	if err == nil {

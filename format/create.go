@@ -66,7 +66,11 @@ func (w *save) begin(ctx context.Context, folder bool, o Options) (err error) {
 	if err := loseOrigins(w.ms, info, &o); err != nil {
 		return err
 	}
-	if err := w.look(ctx, o.Over); err != nil {
+	over, err := w.settle(ctx, o.Over)
+	if err != nil {
+		return err
+	}
+	if err := w.look(ctx, over); err != nil {
 		return err
 	}
 	if (info.Single && len(w.ms) == 1 || info.Needs != "") && !folder { // it will be a file
@@ -96,10 +100,30 @@ func (w *save) begin(ctx context.Context, folder bool, o Options) (err error) {
 // inside is the path within the stage.
 func (w *save) inside() string { return w.stage.Name(blob.Base(w.to)) }
 
+// settle ends a replacement of the same path by a process that was killed. What the caller saw before may be replaced afterwards.
+func (w *save) settle(ctx context.Context, over blob.State) (blob.State, error) {
+	was, err := blob.Interrupted(ctx, w.bucket, w.to)
+	if err != nil || !was {
+		return over, err
+	}
+	before, err := w.bucket.State(ctx, w.to)
+	if err != nil {
+		return over, err
+	}
+	if _, err := blob.Settle(ctx, w.bucket, w.to); err != nil {
+		return over, err
+	}
+	w.opts.Tell("ended an interrupted replacement of %s", w.to)
+	if before != over {
+		return over, nil
+	}
+	return w.bucket.State(ctx, w.to)
+}
+
 // look remembers what lies at the path and beside it, and goes when that is replaced.
 func (w *save) look(ctx context.Context, over blob.State) error {
 	w.over[w.to] = over
-	for _, name := range append([]string{SidecarExt}, companionEndings()...) {
+	for _, name := range companionEndings() {
 		now, err := w.bucket.State(ctx, w.to+name)
 		if errors.Is(err, blob.ErrName) {
 			continue
@@ -113,7 +137,8 @@ func (w *save) look(ctx context.Context, over blob.State) error {
 }
 
 // companionEndings are what the names of companions have behind the name of their file.
-func companionEndings() (all []string) {
+func companionEndings() []string {
+	all := []string{SidecarExt}
 	for _, name := range companions {
 		all = append(all, "."+name)
 	}
@@ -126,7 +151,7 @@ func (w *save) hold(ctx context.Context) error {
 	if !can {
 		return nil
 	}
-	swept, err := s.Sweep(ctx, w.to)
+	swept, err := blob.Swept(ctx, w.bucket, w.to)
 	if err != nil {
 		return err
 	}
@@ -197,15 +222,15 @@ func (w *save) Abort(ctx context.Context) {
 	}
 }
 
-// publish makes what the stage holds visible: what lies beside the file first, because the file is what people look for.
+// publish makes what the stage holds visible.
 func (w *save) publish(ctx context.Context) error {
 	infos, err := w.bucket.List(ctx, w.stage.Tree)
 	if err != nil {
 		return err
 	}
 	main, beside := w.inside(), map[string]bool{}
-	if file, err := w.bucket.Open(ctx, main); err == nil {
-		file.Close()
+	isFile := slices.ContainsFunc(infos, func(i blob.Info) bool { return i.Name == main })
+	if isFile {
 		if err := w.alone(); err != nil {
 			return err
 		}
@@ -216,32 +241,37 @@ func (w *save) publish(ctx context.Context) error {
 			beside[strings.TrimPrefix(name, main)] = true
 		}
 	}
-	var done []string
-	undo := func(err error) error {
-		for _, name := range done {
-			if w.over[name] == blob.Nothing {
-				err = errors.Join(err, w.bucket.Remove(context.WithoutCancel(ctx), name))
-			}
-		}
-		return err
-	}
-	for _, ending := range slices.Sorted(maps.Keys(beside)) {
-		if err := w.bucket.Publish(ctx, main+ending, w.to+ending, w.over[w.to+ending]); err != nil {
-			return undo(err)
-		}
-		done = append(done, w.to+ending)
-	}
-	if err := w.bucket.Publish(ctx, main, w.to, w.over[w.to]); err != nil {
-		return undo(err)
-	}
+	var gone []string // of the model that is replaced
 	for name, was := range w.over {
-		if name != w.to && was != blob.Nothing && !beside[strings.TrimPrefix(name, w.to)] {
-			if err := w.bucket.Remove(ctx, name); err != nil { // of the model that was replaced
+		if ending := strings.TrimPrefix(name, w.to); ending != "" && was != blob.Nothing && !beside[ending] {
+			gone = append(gone, blob.Base(name))
+		}
+	}
+	slices.Sort(gone)
+	if !isFile { // a folder, which readers look for nothing next to
+		if err := w.bucket.Publish(ctx, main, w.to, w.over[w.to]); err != nil {
+			return err
+		}
+		for _, name := range gone {
+			if err := w.bucket.Remove(ctx, blob.Join(blob.Parent(w.to), name)); err != nil {
 				return err
 			}
 		}
+		return nil
 	}
-	return nil
+	if len(beside)+len(gone) == 0 {
+		return w.bucket.Publish(ctx, main, w.to, w.over[w.to])
+	}
+	var files []string
+	for _, ending := range slices.Sorted(maps.Keys(beside)) {
+		files = append(files, blob.Base(w.to)+ending)
+	}
+	kept, err := blob.PublishSet(ctx, w.bucket, w.stage.Tree, w.to, files, gone, w.over[w.to])
+	if kept { // the next save, or clean, needs the stage
+		w.stage.done = true
+		err = fmt.Errorf("%w; the model is in %s and next to it, and readers find it: thole clean ends the replacement", err, w.stage.Tree)
+	}
+	return err
 }
 
 // alone refuses to make a file beside which something lies that would be taken for its own.

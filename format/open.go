@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
+	"strings"
 
 	"thole.example/blob"
 	"thole.example/matrix"
@@ -19,11 +21,11 @@ func Open(ctx context.Context, c Codec, b blob.Bucket, path string, o Options) (
 	return r, err
 }
 
-// pinned calls open with a view in which what lies at the path does not change, and again if it changed before it was open. The view is
-// closed if open fails.
+// pinned calls open with a view in which what lies at the path does not change, nor the files that belong to it, and again if it changed
+// before it was open. The view is closed if open fails.
 func pinned(ctx context.Context, b blob.Bucket, path string, open func(v *blob.View) error) error {
 	return blob.Again(ctx, func() error {
-		v, err := blob.Pin(ctx, b, path)
+		v, err := Pin(ctx, b, path)
 		if err != nil {
 			return err
 		}
@@ -32,6 +34,32 @@ func pinned(ctx context.Context, b blob.Bucket, path string, open func(v *blob.V
 		}
 		return err
 	})
+}
+
+// Pin is a view of the bucket in which the model at the path does not change, nor the files that belong to it. It has to be closed.
+func Pin(ctx context.Context, b blob.Bucket, path string) (*blob.View, error) {
+	root, others := setOf(path)
+	return blob.PinSet(ctx, b, root, others)
+}
+
+// setOf is the name under which a model is replaced whose path is given, and the files next to it that are replaced with it.
+func setOf(path string) (root string, others []string) {
+	last := blob.Base(path)
+	if last == "__model__" || last == "__params__" { // of Paddle, whose programs are folders
+		return blob.Parent(path), nil
+	}
+	paddle := []string{".pdmodel", ".json", ".pdiparams"} // topologies and parameters
+	if ext := blob.Ext(last); slices.Contains(paddle, ext) {
+		for _, e := range paddle {
+			if e != ext {
+				others = append(others, strings.TrimSuffix(last, ext)+e)
+			}
+		}
+	}
+	for _, ending := range companionEndings() {
+		others = append(others, last+ending)
+	}
+	return path, others
 }
 
 // openIn opens the path within a view, which the Reader closes.
@@ -44,7 +72,7 @@ func openIn(ctx context.Context, c Codec, v *blob.View, path string, o Options) 
 	if err != nil {
 		return nil, Wrap(c.Info().Name, path, err)
 	}
-	files, err := withCompanions(ctx, b, path, r.Files())
+	files, err := withCompanions(ctx, v, path, r.Files())
 	if err != nil {
 		r.Close()
 		return nil, Wrap(c.Info().Name, path, err)
@@ -52,28 +80,23 @@ func openIn(ctx context.Context, c Codec, v *blob.View, path string, o Options) 
 	return &accompanied{r, v, files}, nil
 }
 
-// withCompanions adds the companions of the file at the path to the files that its reader has.
-func withCompanions(ctx context.Context, b blob.Bucket, path string, own map[string][]byte) (map[string][]byte, error) {
+// withCompanions adds the companions of the file at the path to the files that its reader has. A folder has a place for them.
+func withCompanions(ctx context.Context, v *blob.View, path string, own map[string][]byte) (map[string][]byte, error) {
+	if infos, err := v.List(ctx, path); err != nil || len(infos) != 1 || infos[0].Name != path {
+		return own, err
+	}
 	files := maps.Clone(own)
 	for _, name := range companions {
 		if _, inside := own[name]; inside {
 			continue
 		}
-		data, err := blob.ReadAll(ctx, b, path+"."+name, FileLimit(name))
+		data, err := blob.ReadAll(ctx, v, path+"."+name, FileLimit(name))
 		if Missing(err) || errors.Is(err, blob.ErrName) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		file, err := b.Open(ctx, path)
-		if Missing(err) {
-			return own, nil // a folder, in which there would be a place for it
-		}
-		if err != nil {
-			return nil, err
-		}
-		file.Close()
 		if files == nil {
 			files = map[string][]byte{}
 		}

@@ -455,7 +455,7 @@ func (s *swapping) Open(ctx context.Context, name string) (blob.Object, error) {
 	return s.Mem.Open(ctx, name)
 }
 
-func (s *swapping) Pin(ctx context.Context, name string) (blob.Pinned, error) {
+func (s *swapping) PinSet(ctx context.Context, name string, others []string) (blob.Pinned, error) {
 	s.access(ctx)
-	return s.Mem.Pin(ctx, name)
+	return s.Mem.PinSet(ctx, name, others)
 }

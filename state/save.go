@@ -32,7 +32,7 @@ func Create(ctx context.Context, b blob.Bucket, to, stage string, over blob.Stat
 	s := &Save{bucket: b, path: to, stage: format.NewStage(b, to, stage)}
 	s.stage.Over = over
 	if sweeper, can := b.(blob.Sweeper); can {
-		if _, err := sweeper.Sweep(ctx, to); err != nil {
+		if _, err := blob.Swept(ctx, b, to); err != nil {
 			return nil, s.final("", err)
 		}
 		var err error

@@ -29,7 +29,7 @@ func Sweep(ctx context.Context, b blob.Bucket, folder string) error {
 		}
 	}
 	for _, name := range names {
-		if _, err := sweeper.Sweep(ctx, blob.Join(folder, name)); err != nil {
+		if _, err := blob.Swept(ctx, b, blob.Join(folder, name)); err != nil {
 			return err
 		}
 	}

@@ -55,6 +55,8 @@
 //	Open of at most 1 MiB    d+1, in the time of two
 //	Create and Commit        d-1 HEAD, 1 list, d GET for notes, 1 PUT; above one part 2 more and one for each part
 //	List                     d GET, 1 HEAD, n/1000 lists
+//	Pin of an object         d GET, 1 HEAD, and 2 lists if others are replaced with it
+//	Pin of a tree            d GET, 1 HEAD, 2 n/1000 lists; each object of it is opened by 1 GET
 //	Publish of an object     about 3d+6
 //	Publish of a tree        about 4d+20, and 2 for each object of it, 1 for each old one without a successor
 //

@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"thole.example/blob"
 )
 
-var _ blob.Pinner = (*Bucket)(nil)
+var _ blob.SetPinner = (*Bucket)(nil)
 
 // pin is the objects at a name as one listing has them, each with its ETag.
 type pin struct {
@@ -22,6 +24,12 @@ type pin struct {
 // Pin implements blob.Pinner. What is listed twice the same, and not published between, is of one moment: a publish that was under way at
 // the first listing and ended before the second has changed it since. Objects are opened by their ETags, without a look for notes.
 func (b *Bucket) Pin(ctx context.Context, name string) (blob.Pinned, error) {
+	return b.PinSet(ctx, name, nil)
+}
+
+// PinSet implements blob.SetPinner: listings show the others at one moment. They come after the look at the object, which is opened
+// later by the ETag that it had: if it can be, it was the same at the moment of the listings.
+func (b *Bucket) PinSet(ctx context.Context, name string, others []string) (blob.Pinned, error) {
 	if name == "." {
 		name = ""
 	}
@@ -32,7 +40,7 @@ func (b *Bucket) Pin(ctx context.Context, name string) (blob.Pinned, error) {
 	}
 	var p *pin
 	err := blob.Again(ctx, func() (err error) {
-		p, err = b.pinNow(ctx, name)
+		p, err = b.pinNow(ctx, name, others)
 		return err
 	})
 	if err != nil {
@@ -41,34 +49,83 @@ func (b *Bucket) Pin(ctx context.Context, name string) (blob.Pinned, error) {
 	return p, nil
 }
 
-func (b *Bucket) pinNow(ctx context.Context, name string) (*pin, error) {
+func (b *Bucket) pinNow(ctx context.Context, name string, others []string) (*pin, error) {
 	key := b.key(name)
 	p := &pin{bucket: b, at: map[string]place{}}
 	if name == "" { // the root of all: nothing can be published there
-		return p, p.list(ctx, key)
-	}
-	notes, err := b.notes(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	if n, rel := governing(notes, key); n != nil {
-		for _, e := range n.below(rel) {
-			own := entry{Name: below(e.Name, rel)}
-			if !temporary(own.Name) {
-				p.add(e, own.Name, place{name: b.name(e.at(n.tree)), key: e.at(n.From), home: e.at(n.tree), etag: e.ETag, size: e.Size})
-			}
-		}
-		return p, nil
+		_, _, err := p.list(ctx, key, func() ([]pinEntry, error) { return b.pinEntries(ctx, key) })
+		return p, err
 	}
 	e, is, err := b.head(ctx, key)
 	if err != nil && !hidden(err) {
 		return nil, err
 	}
+	look := func() ([]pinEntry, error) { return b.pinEntries(ctx, key) }
 	if is {
-		p.add(e, ".", place{name: name, key: key, home: key, etag: e.ETag, size: e.Size})
-		return p, nil
+		look = func() ([]pinEntry, error) { return b.others(ctx, key, others) }
 	}
-	return p, p.list(ctx, key)
+	n, rel, err := p.list(ctx, key, look)
+	switch {
+	case err != nil:
+		return nil, err
+	case n != nil:
+		p.noted(n, rel, others)
+	case is:
+		p.add(e, ".", place{name: name, key: key, home: key, etag: e.ETag, size: e.Size})
+		p.sort()
+	}
+	return p, nil
+}
+
+// noted pins what a note says of a part of its tree.
+func (p *pin) noted(n *note, rel string, others []string) {
+	for _, e := range n.below(rel) {
+		own := entry{Name: below(e.Name, rel)}
+		if !temporary(own.Name) {
+			p.add(e, own.Name, n.place(p.bucket, e))
+		}
+	}
+	if _, is := p.at["."]; !is || rel == "" {
+		return
+	}
+	folder, _ := path.Split(rel)
+	for _, o := range others {
+		if e, is := lookup(n.New, folder+o); is {
+			p.add(e, blob.Other(o), n.place(p.bucket, e))
+		}
+	}
+	p.sort()
+}
+
+// place is where an object of the note lies.
+func (n *note) place(b *Bucket, e entry) place {
+	return place{name: b.name(e.at(n.tree)), key: e.at(n.From), home: e.at(n.tree), etag: e.ETag, size: e.Size}
+}
+
+// others are objects in the folder of a key, by a listing of what begins like all of them.
+func (b *Bucket) others(ctx context.Context, key string, others []string) (found []pinEntry, err error) {
+	if len(others) == 0 {
+		return nil, nil
+	}
+	folder, _ := path.Split(key)
+	prefix := others[0]
+	for _, o := range others {
+		for !strings.HasPrefix(o, prefix) {
+			prefix = prefix[:len(prefix)-1]
+		}
+	}
+	err = b.page(ctx, folder+prefix, "/", func(l listed, _ time.Time) bool {
+		if o := strings.TrimPrefix(l.key, folder); slices.Contains(others, o) {
+			at := place{name: b.name(l.key), key: l.key, home: l.key, etag: l.etag, size: l.size}
+			found = append(found, pinEntry{entry{blob.Other(o), l.size, l.etag, l.modified}, at})
+		}
+		return true
+	})
+	return found, err
+}
+
+func (p *pin) sort() {
+	slices.SortFunc(p.all, func(a, b blob.Info) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // below is the name of an object of a tree as a part of the tree calls it; "." if it is that part.
@@ -88,34 +145,35 @@ type pinEntry struct {
 	place
 }
 
-// list pins the objects below a key.
-func (p *pin) list(ctx context.Context, key string) error {
-	first, err := p.bucket.pinEntries(ctx, key)
+// list pins what look finds, if it finds the same again after a look at the notes: then nothing was replaced at that moment. If what
+// lies at the key is being replaced, it gives the note of that instead.
+func (p *pin) list(ctx context.Context, key string, look func() ([]pinEntry, error)) (n *note, rel string, err error) {
+	first, err := look()
 	if err != nil {
-		return err
+		return nil, "", err
 	}
-	if key != "" {
+	if key != "" { // nothing can be published as the root of all
 		notes, err := p.bucket.notes(ctx, key)
 		if err != nil {
-			return err
+			return nil, "", err
 		}
-		if n, _ := governing(notes, key); n != nil {
-			return errMoving
+		if n, rel = governing(notes, key); n != nil {
+			return n, rel, nil
 		}
 	}
-	second, err := p.bucket.pinEntries(ctx, key)
+	second, err := look()
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	if !slices.EqualFunc(first, second, func(a, b pinEntry) bool {
 		return a.entry.Name == b.entry.Name && a.identity() == b.identity() && a.place == b.place
 	}) {
-		return errMoving
+		return nil, "", errMoving
 	}
 	for _, e := range first {
 		p.add(e.entry, e.entry.Name, e.place)
 	}
-	return nil
+	return nil, "", nil
 }
 
 // pinEntries are the objects below a key. Of trees in it that are being published they are those of their notes.

@@ -35,7 +35,8 @@ func cleanCommand(e *env) *cobra.Command {
 		Long: `Lists and removes what was being written when a process was killed: files, folders and objects whose names begin with _tmp.,
 which no reader looks at. PATH is a model, or a folder or URL that is searched with all that is in it. What a living process writes
 stays: in a folder it holds a lock; in a store, where there are none, only what nobody has touched for long counts as left. The next
-save to the same path does the same for that path.`,
+save to the same path does the same for that path. A file that was being replaced together with the files next to it (FILE.replacing) is
+replaced as a whole.`,
 		Example: "  thole clean out --dry-run\n  thole clean out/lr run/checkpoints",
 		RunE: func(c *cobra.Command, args []string) error {
 			found := []leftover{}
@@ -61,9 +62,12 @@ func (k *cleaning) clean(ctx context.Context, at string) (found []leftover, err 
 	if at == "" {
 		return nil, usageError{errNoPath}
 	}
-	names, err := k.targets(ctx, inBucket(at))
+	names, journals, err := k.targets(ctx, inBucket(at))
 	if err != nil {
 		return nil, err
+	}
+	for _, j := range journals {
+		found = append(found, k.weigh(ctx, j))
 	}
 	for _, name := range names {
 		left, err := k.paths.Leftovers(ctx, name)
@@ -75,7 +79,7 @@ func (k *cleaning) clean(ctx context.Context, at string) (found []leftover, err 
 			of = append(of, k.weigh(ctx, l))
 		}
 		if !k.dryRun {
-			gone, err := k.paths.Sweep(ctx, name)
+			gone, err := blob.Swept(ctx, k.paths, name)
 			if err != nil {
 				return found, err
 			}
@@ -83,14 +87,36 @@ func (k *cleaning) clean(ctx context.Context, at string) (found []leftover, err 
 		}
 		found = append(found, of...)
 	}
+	for _, j := range journals {
+		if k.dryRun {
+			break
+		}
+		if _, err := blob.Settle(ctx, k.paths, strings.TrimSuffix(j, blob.ReplacingExt)); err != nil {
+			return found, err
+		}
+	}
 	return found, nil
 }
 
-// targets are the names that what was left at a path and below it was to have, or how these begin. Each is named once.
-func (k *cleaning) targets(ctx context.Context, at string) (names []string, err error) {
+// targets are the names that what was left at a path and below it was to have, or how these begin. Each is named once. journals are
+// those of replacements that were interrupted.
+func (k *cleaning) targets(ctx context.Context, at string) (names, journals []string, err error) {
 	objects, err := k.paths.List(ctx, at)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	replaced := []string{at}
+	for _, o := range objects {
+		if of, is := strings.CutSuffix(o.Name, blob.ReplacingExt); is {
+			replaced = append(replaced, of)
+		}
+	}
+	for _, of := range replaced {
+		if is, err := blob.Interrupted(ctx, k.paths, of); err != nil && !errors.Is(err, blob.ErrName) {
+			return nil, nil, err
+		} else if is {
+			journals = append(journals, of+blob.ReplacingExt)
+		}
 	}
 	_, _, inStore, isURL := blob.URL(at)
 	if blob.Base(at) != "." && blob.Base(at) != ".." && at != "/" && !(isURL && inStore == "") {
@@ -105,10 +131,10 @@ func (k *cleaning) targets(ctx context.Context, at string) (names []string, err 
 	for _, folder := range folders {
 		unfinished, err := k.paths.Unfinished(ctx, folder)
 		if err != nil && len(objects) > 0 && objects[0].Name == at { // the path is that of an object
-			return names, nil
+			return names, journals, nil
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, u := range unfinished {
 			if u == "" {
@@ -120,7 +146,7 @@ func (k *cleaning) targets(ctx context.Context, at string) (names []string, err 
 			}
 		}
 	}
-	return names, nil
+	return names, journals, nil
 }
 
 func (k *cleaning) weigh(ctx context.Context, at string) leftover {

@@ -68,6 +68,7 @@ type env struct {
 
 	spooled map[string]string // copies of what can be read only once, by the path as the user wrote it
 	folders []string          // temporary ones
+	pinned  *blob.View        // of the latest topology
 	wrong   error             // of a command line that asks for help on what there is not
 	places  map[string]string // variables that gave flags, by these
 	flags   *pflag.FlagSet    // of the command that runs

@@ -77,15 +77,19 @@ func (x *execution) run(ctx context.Context, e *env, path string) error {
 }
 
 // machine loads program and parameters.
-func (x *execution) machine(ctx context.Context, e *env, path string) (*interp.Machine, error) {
-	b, m, err := e.needTopology(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	if unknown := interp.Unknown(m.Program); len(unknown) > 0 {
-		return nil, fmt.Errorf("%s: %w", m.Path, &interp.UnknownOpsError{Ops: unknown})
-	}
-	return e.machineOf(ctx, b, m, m.Program, x.params)
+func (x *execution) machine(ctx context.Context, e *env, path string) (machine *interp.Machine, err error) {
+	err = blob.Again(ctx, func() error { // if it was replaced meanwhile
+		b, m, err := e.needTopology(ctx, path)
+		if err != nil {
+			return err
+		}
+		if unknown := interp.Unknown(m.Program); len(unknown) > 0 {
+			return fmt.Errorf("%s: %w", m.Path, &interp.UnknownOpsError{Ops: unknown})
+		}
+		machine, err = e.machineOf(ctx, b, m, m.Program, x.params)
+		return err
+	})
+	return machine, err
 }
 
 // machineOf is a machine of a program with the parameters of a model, or those of another path.

@@ -50,25 +50,46 @@ type leakFinding struct {
 
 // topology loads the model of a path; nil if there is no topology at it. A damaged topology is an error.
 func (e *env) topology(ctx context.Context, path string) (blob.Bucket, *program.Model, error) {
-	b, name, err := e.bucketOf(ctx, path)
-	if err != nil {
-		return nil, nil, err
-	}
-	m, err := program.Load(ctx, b, name)
-	if err != nil && !errors.Is(err, format.ErrCorrupt) && !errors.Is(err, format.ErrLimit) {
+	b, m, err := e.loadTopology(ctx, path)
+	if b != nil && err != nil && !errors.Is(err, format.ErrCorrupt) && !errors.Is(err, format.ErrLimit) {
 		return b, nil, nil
 	}
 	return b, m, err
 }
 
+// loadTopology loads the model of a path in a view in which it does not change; the bucket is nil if there is none. The view is that of the
+// latest call.
+func (e *env) loadTopology(ctx context.Context, path string) (b blob.Bucket, m *program.Model, err error) {
+	err = blob.Again(ctx, func() (err error) {
+		b = nil
+		in, name, err := e.input(ctx, path)
+		if err == nil {
+			name, err = program.Resolve(ctx, in, name)
+		}
+		if err != nil {
+			return err
+		}
+		v, err := format.Pin(ctx, in, name)
+		if err != nil {
+			return err
+		}
+		if e.pinned != nil {
+			e.pinned.Close()
+		}
+		e.pinned = v
+		if b, err = pack.Inside(ctx, v, name); err != nil {
+			return err
+		}
+		m, err = program.Load(ctx, b, name)
+		return err
+	})
+	return b, m, err
+}
+
 // needTopology is topology where there must be one.
 func (e *env) needTopology(ctx context.Context, path string) (blob.Bucket, *program.Model, error) {
-	b, name, err := e.bucketOf(ctx, path)
-	if err != nil {
-		return nil, nil, err
-	}
-	m, err := program.Load(ctx, b, name)
-	if errors.Is(err, format.ErrUnknown) {
+	b, m, err := e.loadTopology(ctx, path)
+	if b != nil && errors.Is(err, format.ErrUnknown) {
 		if p, lost := e.locate(ctx, path, "", nil); lost == nil {
 			err = fmt.Errorf("%s holds matrices (format %s), want a model of Paddle, which has its network too; "+
 				"thole export makes one of what thole trained", path, p.Info().Name)

@@ -1,16 +1,21 @@
 package all
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
 
 	"thole.example/blob"
 	"thole.example/blob/s3"
 	"thole.example/blob/s3/s3test"
 	"thole.example/format"
+	"thole.example/format/trees"
 	"thole.example/matrix"
+	"thole.example/tree"
 )
 
 // TestReplaced: who reads a model that is replaced all the time, by models of the same size and without checksums, reads one of them, or
@@ -28,19 +33,34 @@ func TestReplaced(t *testing.T) {
 		name   string
 		bucket blob.Bucket
 	}{{"memory", &blob.Mem{}}, {"folder", stores.Below(t.TempDir())}, {"s3", stores.Below("s3://bucket/models")}} {
-		for _, kind := range []struct {
-			codec string
-			set   map[string]string
-		}{{"angel", map[string]string{"format": "ValueBinaryRowFormat", "checksum": "off"}}, {"angel", nil}, {"npy", nil}} {
-			t.Run(fmt.Sprint(place.name, "/", kind.codec, kind.set), func(t *testing.T) {
-				c, err := Codecs().Lookup(kind.codec)
-				if err != nil {
-					t.Fatal(err)
-				}
-				replaced(t, place.bucket, c, kind.set)
+		for _, kind := range []replacedKind{
+			{codec: "angel", path: "m/", set: map[string]string{"format": "ValueBinaryRowFormat", "checksum": "off"}},
+			{codec: "angel", path: "m/"},
+			{codec: "npy", path: "m/"},
+			{codec: "csv", path: "m.csv", matrices: 1, files: true},
+			{codec: "npz", path: "at/m.npz", files: true},
+			{codec: "safetensors", path: "m.safetensors", files: true},
+			{codec: "npz", path: "trees.npz", files: true, trees: true},
+			{codec: "lightgbm", path: "m.txt", files: true, trees: true},
+			{codec: "xgboost", path: "m.json", files: true, trees: true},
+			{codec: "paddle", path: "p/", set: map[string]string{"layout": "separate"}},
+			{codec: "paddle", path: "q/", set: map[string]string{"layout": "combined"}},
+			{codec: "paddle", path: "at/m.pdiparams", set: map[string]string{"layout": "stream"}, matrices: 1, files: true},
+		} {
+			t.Run(fmt.Sprint(place.name, "/", kind.codec, kind.path, kind.set), func(t *testing.T) {
+				replaced(t, place.bucket, kind)
 			})
 		}
 	}
+}
+
+// replacedKind is a kind of model that is replaced.
+type replacedKind struct {
+	codec, path string
+	set         map[string]string
+	matrices    int  // how many of replacedMatrices; 0: all
+	files       bool // it has files next to the matrices
+	trees       bool // of an ensemble
 }
 
 var replacedMatrices = []matrix.Meta{
@@ -49,39 +69,72 @@ var replacedMatrices = []matrix.Meta{
 	{Name: "c", Rows: 3, Cols: 2, DType: matrix.F32},
 }
 
-// replaced reads models while others replace them.
-func replaced(t *testing.T, b blob.Bucket, c format.Codec, set map[string]string) {
-	write := func(value float32) error {
-		over, err := b.State(t.Context(), "m")
-		if err != nil {
-			return err
+// model is a model whose values are all the same.
+func (k replacedKind) model(value float32) (ms []matrix.Meta, blocks []matrix.Block, files map[string][]byte) {
+	files = map[string][]byte{}
+	if k.files {
+		for _, name := range []string{"columns.json", "job.yaml"} {
+			files[name] = fmt.Append(nil, value)
 		}
-		w, err := format.Create(t.Context(), c, b, "m/", replacedMatrices, format.Options{Set: set, Over: over, Lossy: true})
-		if err != nil {
-			return err
-		}
-		defer w.Abort(context.Background())
-		var parts []format.Part
-		for _, m := range replacedMatrices {
-			d := &matrix.Dense[float32]{Val: make([]float32, m.Rows*m.Cols)}
-			for i := range d.Val {
-				d.Val[i] = value
-			}
-			p, err := w.Put(t.Context(), m.Name, matrix.Block{At: m.Rect(), Data: d})
-			if err != nil {
-				return err
-			}
-			parts = append(parts, p)
-		}
-		return w.Commit(t.Context(), parts)
 	}
-	if err := write(1); err != nil {
+	if k.trees {
+		leaf := tree.Tree{LeafValue: []float64{float64(value)}, LeafWeight: []float64{1}, LeafCount: []int64{1}}
+		e := &tree.Ensemble{Objective: tree.Objective{Name: "l2", Link: tree.Identity}, Classes: 1, Group: 1, Start: []float64{0},
+			Features: tree.FeaturesOf(tree.Feature{Name: fmt.Sprint("x", value)}), Trees: []tree.Tree{leaf, leaf}}
+		files[tree.FileName], _ = e.JSON()
+		ms, blocks = e.Matrices()
+		return ms, blocks, files
+	}
+	ms = replacedMatrices
+	if k.matrices > 0 {
+		ms = ms[:k.matrices]
+	}
+	for _, m := range ms {
+		d := &matrix.Dense[float32]{Val: make([]float32, m.Rows*m.Cols)}
+		for i := range d.Val {
+			d.Val[i] = value
+		}
+		blocks = append(blocks, matrix.Block{At: m.Rect(), Data: d})
+	}
+	return ms, blocks, files
+}
+
+// write replaces the model.
+func (k replacedKind) write(ctx context.Context, b blob.Bucket, value float32) error {
+	c, err := Codecs().Lookup(k.codec)
+	if err != nil {
+		return err
+	}
+	over, err := b.State(ctx, strings.TrimSuffix(k.path, "/"))
+	if err != nil {
+		return err
+	}
+	ms, blocks, files := k.model(value)
+	w, err := format.Create(ctx, c, b, k.path, ms, format.Options{Set: k.set, Over: over, Lossy: true, Files: files})
+	if err != nil {
+		return err
+	}
+	defer w.Abort(context.Background())
+	var parts []format.Part
+	for i, m := range ms {
+		p, err := w.Put(ctx, m.Name, blocks[i])
+		if err != nil {
+			return err
+		}
+		parts = append(parts, p)
+	}
+	return w.Commit(ctx, parts)
+}
+
+// replaced reads models while others replace them.
+func replaced(t *testing.T, b blob.Bucket, k replacedKind) {
+	if err := k.write(t.Context(), b, 1); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
 	go func() {
 		for round := range 6 {
-			if err := write(float32(round + 2)); err != nil {
+			if err := k.write(t.Context(), b, float32(round+2)); err != nil {
 				done <- err
 				return
 			}
@@ -97,7 +150,7 @@ func replaced(t *testing.T, b blob.Bucket, c format.Codec, set map[string]string
 			}
 		default:
 		}
-		switch err := readWhole(t.Context(), b); {
+		switch err := k.readWhole(t.Context(), b); {
 		case err == nil:
 			whole++
 		case !errors.Is(err, blob.ErrChanged) || ended:
@@ -114,33 +167,58 @@ func replaced(t *testing.T, b blob.Bucket, c format.Codec, set map[string]string
 }
 
 // readWhole reads the model, and fails if it has two values.
-func readWhole(ctx context.Context, b blob.Bucket) error {
-	r, _, err := Codecs().Open(ctx, b, "m", "", format.Options{})
+func (k replacedKind) readWhole(ctx context.Context, b blob.Bucket) error {
+	r, _, err := Codecs().Open(ctx, b, strings.TrimSuffix(k.path, "/"), "", format.Options{})
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	var first float64
-	cells := 0
+	var all []float64
+	if k.trees {
+		e, err := trees.Read(ctx, r)
+		if err != nil {
+			return err
+		}
+		named, err := strconv.ParseFloat(e.Features.At(0).Name[1:], 64)
+		if err != nil {
+			return err
+		}
+		all = append(all, named, e.Trees[0].LeafValue[0], e.Trees[1].LeafValue[0])
+	}
 	for _, m := range r.Matrices() {
 		for block, err := range r.Blocks(ctx, m.Name, m.Rect()) {
 			if err != nil {
 				return err
 			}
-			block, _ = block.Cast(matrix.F64)
-			values, _ := block.Data.Values().([]float64)
-			for _, v := range values {
-				if cells++; cells == 1 {
-					first = v
-				}
-				if v != first {
-					return fmt.Errorf("%s holds %v, and the first matrix %v: a mixture", m.Name, v, first)
-				}
+			if block, _ = block.Cast(matrix.F64); !k.trees {
+				values, _ := block.Data.Values().([]float64)
+				all = append(all, values...)
 			}
 		}
 	}
-	if cells != 18 {
-		return fmt.Errorf("%d cells, want 18", cells)
+	want := 3
+	if !k.trees {
+		want = 6 * cmp.Or(k.matrices, len(replacedMatrices))
+	}
+	for _, name := range []string{"columns.json", "job.yaml"} {
+		if text := r.Files()[name]; text != nil {
+			v, err := strconv.ParseFloat(string(text), 64)
+			if err != nil {
+				return err
+			}
+			all = append(all, v)
+		}
+		if k.files {
+			want++
+		}
+	}
+	if len(all) != want {
+		return fmt.Errorf("%d values, want %d", len(all), want)
+	}
+	for _, v := range all {
+		if v != all[0] {
+			return fmt.Errorf("%v in one model: a mixture", all)
+		}
 	}
 	return nil
 }
