@@ -42,7 +42,7 @@ scale:
 	SCALE=1 go test ./internal/scale -run '^Test(Full|Connections)$$' -count 1 -v -timeout 1h
 	go test ./ssp -run '^$$' -bench Clock
 
-# Train every algorithm with 0.1 to 50 % positives on 60,000 rows and check the mean prediction on other rows, 20 minutes or more:
+# Train every algorithm with 0.1 to 50 % positives on 60,000 rows of five seeds and check the mean prediction on other rows, an hour or more:
 # make rates BASE_ALGOS=fm,dcn BASE_SHARES=0.01 BASE_SEEDS=1,2
 rates:
 	BASE_RATES=1 BASE_ALGOS=$(BASE_ALGOS) BASE_SHARES=$(BASE_SHARES) BASE_SEEDS=$(BASE_SEEDS) go test ./cmd/thole -run '^TestBaseRates$$' \

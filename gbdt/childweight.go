@@ -9,10 +9,10 @@ import (
 // Where events are rare, a leaf of one second derivative expects one event, and of the many such leaves that could be split off those win
 // that have several by chance: trees memorize the events of training, and predict too few for other rows. A leaf of rareMost expects as
 // many as chance does not make twice that. Of few rows that is too much for any split, and rows that are predicted well have small second
-// derivatives, so the least weight is at most the share rareShare of those of the whole tree.
+// derivatives, so MinWeight is raised by at most the share rareShare of those of the whole tree.
 const (
 	rareMost  = 30
-	rareShare = 1.0 / 3
+	rareShare = 0.25
 )
 
 // Shares of events up to which they are rare, and from which they are not.
@@ -22,16 +22,16 @@ const rareUpTo, rareBelow = 0.2, 0.4
 func (c *Config) RareWeights(y *Labels) []float64 {
 	all := make([]float64, c.classes())
 	for k := range all {
-		events := c.Objective.Events
-		if len(all) > 1 {
-			events = isClass(k)
-		}
-		if events == nil {
-			continue
-		}
-		share := mean(y, events)
-		if len(all) > 1 || c.Objective.Link == tree.Logistic {
-			share = min(share, 1-share) * float64(max(2, len(all))) / 2 // half, if there are as many of all classes
+		share := 0.0
+		switch {
+		case len(all) > 1: // half, if there are as many of all classes
+			share = mean(y, isClass(k))
+			share = min(share, 1-share) * float64(len(all)) / 2
+		case c.Objective.Link == tree.Logistic:
+			share = mean(y, positive)
+			share = min(share, 1-share)
+		case c.Objective.Link == tree.Exp: // a second derivative is as many events as are expected, however many a row has
+			all[k] = rareMost
 		}
 		if share > 0 {
 			all[k] = math.Pow(rareMost, min(max(math.Log(rareBelow/share)/math.Log(rareBelow/rareUpTo), 0), 1))
@@ -60,5 +60,5 @@ func (s *Setup) rareOf(k int) float64 {
 
 // childWeight is what both sides of a split have at least in a tree of so many second derivatives.
 func (c *Config) childWeight(rare, second float64) float64 {
-	return max(c.MinWeight, min(rare, second*rareShare))
+	return max(c.MinWeight, min(rare, c.MinWeight+second*rareShare))
 }

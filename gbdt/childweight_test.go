@@ -32,6 +32,7 @@ func TestRareWeights(t *testing.T) {
 		{logistic, Labels{Label: labels(90, 10), Weight: weights(1, 9)}, []float64{1}},
 		{logistic, Labels{Label: labels(90, 10), Weight: weights(2, 2)}, []float64{rareMost}},
 		{logistic, Labels{Label: labels(90, 10), Weight: weights(0, 0)}, []float64{0}},
+		{poisson, Labels{Label: labels(1, 99)}, []float64{rareMost}},
 		{squared, Labels{Label: labels(999, 1)}, []float64{0}},
 		{multiclass, Labels{Label: labels(30, 30, 30)}, []float64{1, 1, 1}},
 		{multiclass, Labels{Label: labels(50, 49, 1)}, []float64{1, 1, rareMost}},
@@ -47,12 +48,11 @@ func TestRareWeights(t *testing.T) {
 	}
 }
 
-// TestChildWeight: it is a third of the second derivatives of the tree where these are few, at least MinWeight, and no more than is wanted of
-// the class.
+// TestChildWeight: MinWeight is raised by a share of the second derivatives of the tree, and to no more than is wanted of the class.
 func TestChildWeight(t *testing.T) {
 	c := Config{MinWeight: 1}
 	for _, one := range []struct{ rare, second, want float64 }{
-		{30, 1000, 30}, {30, 30, 10}, {30, 2, 1}, {0, 1000, 1}, {1, 1000, 1},
+		{30, 1000, 30}, {30, 30, 8.5}, {30, 0, 1}, {0, 1000, 1}, {1, 1000, 1},
 	} {
 		if got := c.childWeight(one.rare, one.second); got != one.want {
 			t.Errorf("childWeight(%v, %v) = %v, want %v", one.rare, one.second, got, one.want)

@@ -22,7 +22,7 @@ type Config struct {
 	L1, L2    float64 // penalties of the values of leaves
 	Gamma     float64 // a split makes the loss smaller by more than this
 	MinWeight float64 // sum of second derivatives that both sides of a split have at least (min_child_weight)
-	// Rare raises MinWeight for classes with few events, so that trees do not memorize them (Setup.Rare).
+	// Rare raises MinWeight where classes are rare or labels count events, so that trees do not memorize them (Setup.Rare).
 	Rare    bool    `json:",omitempty"`
 	MaxStep float64 // size of a leaf's value before the rate at most (max_delta_step); 0: any
 

@@ -36,9 +36,6 @@ type Objective struct {
 	Quantile func(o *Objective) float64
 	// Step is the default of Config.MaxStep.
 	Step float64
-	// Events is how many events a label is, where the second derivative of a rare event is about how many are expected; nil: labels do not
-	// count events, or are of several classes.
-	Events func(label float64) float64
 }
 
 // Objectives is the table of them, a new slice on every call.
@@ -133,7 +130,7 @@ const leastSecond = 1e-16
 var logistic = Objective{
 	Name: "binary", Help: "two classes by the log loss: g = p - y, h = p (1-p), p = 1/(1+exp(-s))",
 	Task: metric.Classification, Link: tree.Logistic,
-	Check: twoClasses, Events: positive,
+	Check: twoClasses,
 	Start: func(_ *Objective, y *Labels) float64 {
 		p := mean(y, positive)
 		p = min(max(p, 1e-12), 1-1e-12)

@@ -111,9 +111,10 @@ func (p *plan) sayChildWeight(e *env) {
 	if f.raised = most > least; !f.raised {
 		return
 	}
-	what := map[algo.Task]string{algo.Classification: "one of the classes is", algo.Multiclass: "some of the classes are"}[p.recipe.Task]
-	fmt.Fprintf(e.err, "min-child-weight: a third of the second derivatives of a tree, %g to %.3g, as %s rare "+
-		"(--min-child-weight sets another)\n", least, most, cmp.Or(what, "events are"))
+	what := map[algo.Task]string{algo.Classification: "one of the classes is rare",
+		algo.Multiclass: "some of the classes are rare"}[p.recipe.Task]
+	fmt.Fprintf(e.err, "min-child-weight: %g plus a quarter of the second derivatives of a tree, up to %.3g, as %s "+
+		"(--min-child-weight sets another)\n", least, most, cmp.Or(what, "labels count events"))
 }
 
 // goOn checks that the trees of --load ask for the features that the examples have.

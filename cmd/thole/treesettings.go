@@ -55,7 +55,7 @@ func (g *treeSettings) flags(c *cobra.Command) {
 		"gain, or depth, the one nearest to the root")
 	f.IntVar(&g.bins, "bins", d.Bins, "bins of a number, 2 to 255")
 	f.Float64Var(&g.minWeight, "min-child-weight", d.MinWeight, "sum of second derivatives that both sides of a split have at least "+
-		"(default 1; up to 30 where events are rare)")
+		"(default 1; up to 30 where a class is rare, and with poisson)")
 	f.Float64Var(&g.gamma, "gamma", 0, "by how much a split has to make the loss smaller")
 	f.Float64Var(&g.maxStep, "max-delta-step", 0, "size of a leaf's value before the rate at most (default: any; with poisson 0.7)")
 	f.Float64Var(&g.rowShare, "subsample", 1, "share of the examples that a tree learns from, drawn by the seed and their numbers")
