@@ -46,7 +46,7 @@ func (t *Transform) Python(o PythonOptions) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "\"\"\"Inputs of %s for raw rows, as the model learned from them.\n\n", oneLine(o.Model))
+	b.WriteString(pythonHead(o.Model) + "\n\n")
 	fmt.Fprintf(&b, "    import csv, onnxruntime, %s\n", o.Module)
 	fmt.Fprintf(&b, "    rows = list(csv.DictReader(open(\"rows.csv\", encoding=\"utf-8\")))\n")
 	fmt.Fprintf(&b, "    session = onnxruntime.InferenceSession(%s)\n", oneLine(pythonString(o.Model)))
@@ -181,4 +181,14 @@ func (f *field) scaling(c *Column) (text string) {
 		}
 	}
 	return text
+}
+
+// pythonHead is the first line of the module of a model.
+func pythonHead(model string) string {
+	return "\"\"\"Inputs of " + oneLine(model) + " for raw rows, as the model learned from them."
+}
+
+// IsPython reports whether the text is one that Python made for a model of that name.
+func IsPython(text []byte, model string) bool {
+	return bytes.HasPrefix(text, []byte(pythonHead(model)+"\n"))
 }

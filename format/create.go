@@ -202,7 +202,26 @@ func (w *save) Commit(ctx context.Context, parts []Part) error {
 	if err := w.readBack(ctx); err != nil {
 		return w.final(err)
 	}
-	return w.final(w.publish(ctx))
+	return w.final(w.replace(ctx))
+}
+
+// StateExt ends the name of the state of training of a model, which has the name of the model before that.
+const StateExt = ".state"
+
+// replace publishes the model, and removes the state of the one that it replaces.
+func (w *save) replace(ctx context.Context) error {
+	if err := w.publish(ctx); err != nil || w.opts.State || w.over[w.to] == blob.Nothing {
+		return err
+	}
+	of := w.to + StateExt
+	infos, err := w.bucket.List(ctx, of)
+	if err == nil && len(infos) > 0 && infos[0].Name != of { // states are folders
+		err = w.bucket.Remove(ctx, of)
+	}
+	if err != nil && !errors.Is(err, blob.ErrName) {
+		return fmt.Errorf("the model was replaced, but %s is still the state of the old one: %w", of, err)
+	}
+	return nil
 }
 
 // Abort implements Writer.

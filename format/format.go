@@ -186,6 +186,9 @@ type Options struct {
 	Note func(what string)
 	// Over is what lies at the path and may be replaced; the zero State: nothing may be there when the save is committed.
 	Over blob.State
+	// State says that the state of the model was saved at PATH.state (StateExt) before it. Else what lies there belongs to the model that is
+	// replaced, and is removed with it.
+	State bool
 	// MaxDense is how many bytes the sparse matrices of the save may take together once their absent cells are stored: 0
 	// stands for DefaultMaxDense, below 0 for no bound.
 	MaxDense int64

@@ -21,6 +21,7 @@ type SaveOptions struct {
 	Set      map[string]string // the format's own options
 	Files    map[string][]byte // small files beside the matrices
 	Replace  bool              // Rehearse: a model at the path may be replaced
+	State    bool              // the state of the training was saved before it; else one at Path.state goes with what is replaced
 	Same     string            // Rehearse: so may one of the same job, which has this one of Files beside it, as it is here
 }
 
@@ -65,6 +66,7 @@ func (c *Client) saving(o SaveOptions) (rpc.Save, []*Matrix, error) {
 	}
 	s := rpc.Save{
 		Codec: o.Codec, Path: o.Path, Stage: rand.Text(), Lossy: o.Lossy, Set: o.Set, Files: o.Files, Replace: o.Replace, Same: o.Same,
+		State: o.State,
 	}
 	for _, m := range ms {
 		s.Matrices = append(s.Matrices, m.meta.Name)

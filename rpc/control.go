@@ -142,8 +142,9 @@ type Created struct {
 // Save is the argument of OpSave, OpCommit and OpAbort: what to write, where and how. All servers of a save get the same.
 type Save struct {
 	Codec    string            `json:"codec"`
-	Path     string            `json:"path"`  // within the servers' bucket
-	Stage    string            `json:"stage"` // names this save; the same for all servers
+	Path     string            `json:"path"`            // within the servers' bucket
+	State    bool              `json:"state,omitempty"` // the state of the model was saved before it
+	Stage    string            `json:"stage"`           // names this save; the same for all servers
 	Matrices []string          `json:"matrices"`
 	Lossy    bool              `json:"lossy,omitempty"`
 	Set      map[string]string `json:"set,omitempty"`

@@ -149,7 +149,7 @@ func (s *Server) writer(ctx context.Context, j *job, a *rpc.Save, stores []*stor
 	for i, st := range stores {
 		ms[i] = st.saved()
 	}
-	opts := format.Options{Stage: a.Stage, Lossy: a.Lossy, Lost: lost, Set: a.Set, Files: a.Files, Over: s.over(j, a)}
+	opts := format.Options{Stage: a.Stage, Lossy: a.Lossy, Lost: lost, Set: a.Set, Files: a.Files, Over: s.over(j, a), State: a.State}
 	if slices.ContainsFunc(stores, func(st *store) bool { return st.parts.Bits > 0 }) { // whatever partitions are here
 		opts.Relay = s.Codecs.Relay()
 	}

@@ -132,4 +132,7 @@ func (p *plan) tellLoad(say func(format string, args ...any)) {
 	default:
 		say("load %s; there is no state %s%s: update rules begin anew", p.load, p.load, stateEnding)
 	}
+	if len(p.taken) > 0 {
+		say("settings of the saved job: %s", strings.Join(p.taken, ", "))
+	}
 }

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"thole.example/algo"
 	"thole.example/format"
 	"thole.example/graph"
 	"thole.example/ps"
@@ -40,7 +43,8 @@ func (f *checkpointFlags) exportCommand() *cobra.Command {
 		Short: "Save the model that a training had at a checkpoint; of a folder the last one",
 		Long: `Saves the model that a training had when a checkpoint of it was taken, as the training would have saved it then, with the same
 bits. The files beside it (job.yaml, graph.json, transform.json) are those that the checkpoint has. Optimizer state is left out: a
-training goes on from the checkpoint itself.`,
+training goes on from the checkpoint itself. At its end, the training of a classifier moves the bias until the mean prediction is the mean
+label; checkpoints have the bias before that, the last one too, and a message says so.`,
 		Example: "  thole checkpoint export run/checkpoints --model out/then\n" +
 			"  thole checkpoint export run/checkpoints/420 --model then --to daphne",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -123,9 +127,35 @@ func (x *checkpointExport) export(ctx context.Context, k *checkpointer, e *state
 	if err := x.wait(p, func() error { return x.save(ctx, in, &o) }); err != nil {
 		return err
 	}
+	if uncorrected(o.Files) {
+		p.line("the bias is the one of the checkpoint: the model that the training saves at its end has a bias that was moved until the mean " +
+			"prediction is the mean label")
+	}
 	p.end()
 	_, err = fmt.Fprintf(legible{x.out}, "model  %s (%s), %s\n", x.model, codec, momentText(in.Checkpoint))
 	return err
+}
+
+// uncorrected reports whether the training with these files next to its model moves the bias at its end, as plan.calibrates says.
+func uncorrected(files map[string][]byte) bool {
+	f, err := graph.ParseJSON(files[graph.FileName])
+	if err != nil || files[jobFileName] == nil {
+		return false
+	}
+	if task := algo.TaskOf(f); task != algo.Classification && task != algo.Multiclass {
+		return false
+	}
+	src, err := jsonOf(jobFileName, files[jobFileName])
+	if err != nil {
+		return false
+	}
+	job, err := graph.Parse(jobFileName, src)
+	if err != nil || job.Data.PosNegRatio > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(job.Unknown, func(k graph.Key) bool {
+		return k.Path == "save-state" && string(k.Value) == "true" || k.Path == "compat" && strings.Contains(string(k.Value), "angel")
+	})
 }
 
 // wait shows that time passes while something is done.

@@ -55,6 +55,9 @@ func (x *exporting) writeONNX(ctx context.Context, e *env, to *sink, m *export.M
 	if err := both.Commit(); err != nil {
 		return err
 	}
+	if err := module.dropOld(ctx, e, to); err != nil {
+		return err
+	}
 	for _, note := range m.Notes {
 		p.line("%s", note)
 	}

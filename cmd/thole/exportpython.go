@@ -9,6 +9,7 @@ import (
 
 	"thole.example/blob"
 	"thole.example/feature"
+	"thole.example/format"
 )
 
 // pythonModule is a Python module next to an ONNX file that makes its inputs from raw rows.
@@ -42,6 +43,20 @@ func (x *exporting) python(e *env, to *sink, files map[string][]byte, o feature.
 	}
 	s, err := e.sink(strings.TrimSuffix(to.file, o.Model)+o.Module+".py", x.force)
 	return &pythonModule{s, text}, err
+}
+
+// dropOld removes the module of a model that was replaced by one without a module.
+func (m *pythonModule) dropOld(ctx context.Context, e *env, to *sink) error {
+	if m != nil || to.streams() || to.over == blob.Nothing {
+		return nil
+	}
+	model := blob.Base(to.file)
+	at := inBucket(strings.TrimSuffix(to.file, model) + moduleName(model) + ".py")
+	text, err := blob.ReadAll(ctx, e.paths, at, format.FileLimit(at))
+	if err != nil || !feature.IsPython(text, model) {
+		return nil // there is none, or another one
+	}
+	return e.paths.Remove(ctx, at)
 }
 
 // multiColumns are the names of the columns whose cells hold several categories.

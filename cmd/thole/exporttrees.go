@@ -49,6 +49,9 @@ func (x *exporting) exportTrees(ctx context.Context, env *env, src string, besid
 	if err := whole.Commit(); err != nil {
 		return err
 	}
+	if err := module.dropOld(ctx, env, to); err != nil {
+		return err
+	}
 	p.line("ONNX Runtime has to be of version 1.24 or newer")
 	if e.NeedsStart {
 		p.line("%s was grown from start scores, which its scores are to be added to", src)

@@ -20,6 +20,7 @@ type job struct {
 	data, valid                                    []string // paths, globs, folders
 	labels, base, separator, fields                string
 	labelWeights                                   bool
+	taken                                          []string // settings of the saved job of the model of --load
 	holdBy                                         string   // which examples; "": as the job trains
 	scaling                                        string   // of the values of lines; "": auto
 	classes                                        []string // how many, or their labels

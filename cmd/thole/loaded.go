@@ -52,7 +52,7 @@ func (j *job) ofModel(ctx context.Context) error {
 	if j.algo = j.own.Name; j.algo == algo.OwnName {
 		j.network = m.file
 	}
-	return nil
+	return j.continueJob(m.Files()[jobFileName])
 }
 
 // look checks that the model of --load is one of the algorithm, and finds out its columns.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -112,6 +114,36 @@ func (p *plan) likelyFields() data.Fields {
 	return known
 }
 
+// scaleRates sets the rate of the network, and those of layers that have their own, which are shares of it.
+func scaleRates(f *graph.File, rate float64) {
+	was := f.Train.LR
+	if f.Train.LR = rate; was == rate || was == 0 || rate == 0 {
+		return
+	}
+	scaled := func(c *graph.Choice) *graph.Choice {
+		if c == nil || c.Num["lr"] == 0 {
+			return c
+		}
+		one := *c
+		one.Num = maps.Clone(c.Num)
+		share := c.Num["lr"] / was
+		own := share * rate
+		for _, near := range []float64{math.Nextafter(own, 0), math.Nextafter(own, math.Inf(1))} {
+			if own/rate != share && near/rate == share { // the same bits when the training continues
+				own = near
+			}
+		}
+		one.Num["lr"] = own
+		return &one
+	}
+	f.DefaultOptimizer = scaled(f.DefaultOptimizer)
+	f.Layers = slices.Clone(f.Layers)
+	for i := range f.Layers {
+		e := &f.Layers[i]
+		e.Optimizer, e.BiasOptimizer = scaled(e.Optimizer), scaled(e.BiasOptimizer)
+	}
+}
+
 // describe says in the model's file what the examples are like, and how a recipe was trained.
 func (p *plan) describe(f *graph.File) {
 	plain := data.Standard() // what a graph.json without classes means
@@ -123,9 +155,8 @@ func (p *plan) describe(f *graph.File) {
 	}
 	f.Data.Hash, f.Data.Scaling = p.hash, p.train.Scaling
 	if p.network == nil { // else its file said it, or the job beside it
-		if f.Train.Epoch = p.epochs; !slices.ContainsFunc(f.Layers, func(e graph.Entry) bool { return e.Optimizer != nil }) {
-			f.Train.LR = p.rate // else it stays that of which rates of layers are shares
-		}
+		f.Train.Epoch = p.epochs
+		scaleRates(f, p.rate)
 		if p.open { // as many as the examples need, which other ones need not
 			f.Train.Epoch = 0
 		}

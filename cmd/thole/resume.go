@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"thole.example/blob"
+	"thole.example/format"
 	"thole.example/graph"
 	"thole.example/ps"
 	"thole.example/psf"
@@ -23,7 +24,7 @@ import (
 )
 
 // stateEnding is what the state of training is called beside its model.
-const stateEnding = ".state"
+const stateEnding = format.StateExt
 
 // lasting is the flags that say what outlives a training beside its model, and what it goes on from.
 type lasting struct {

@@ -244,7 +244,8 @@ func (p *plan) loadWeights(ctx context.Context, client *ps.Client, model *graph.
 }
 
 func (p *plan) saving(model *graph.Model, path string) ps.SaveOptions {
-	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force, Files: p.files(model), Same: p.savedBefore()}
+	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force, Files: p.files(model), Same: p.savedBefore(),
+		State: p.saveState}
 	for _, m := range model.Params() {
 		o.Matrices = append(o.Matrices, m.Name)
 	}
