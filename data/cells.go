@@ -42,7 +42,7 @@ const cellRows = 16 << 10
 
 // cellSheet plans the rows of a table.
 func (s *settings) cellSheet(ctx context.Context, path string, t CellTable, plan *feature.Plan) (*sheet, error) {
-	sh := &sheet{cells: t}
+	sh := &sheet{cells: t, commas: s.columns().decimal() == ','}
 	rows, err := sampledCells(ctx, t)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (c *chunk) cells(ctx context.Context, s *settings, p *tableParser) {
 		}
 		line += int64(n)
 		p.enc.Begin(n)
-		if err := p.enc.Texts(func(column int) feature.Cells { return cells[p.place[column]] }); err != nil {
+		if err := p.enc.Texts(func(column int) feature.Cells { return p.pointed(cells[p.place[column]], column) }); err != nil {
 			c.err, c.lines = err, p.line[0]
 			return
 		}

@@ -7,11 +7,11 @@ import (
 
 // What can be wrong beyond the text itself. Errors wrap one of these where it applies.
 var (
-	ErrUnknown = errors.New("unknown data format")     // no source has the name
-	ErrOption  = errors.New("not a usable option")     // an option outside of what it may be
-	ErrLimit   = errors.New("beyond the limit")        // a line longer than LineLimit
-	ErrLabel   = errors.New("not labels of two kinds") // a label that AutoTrans does not take
-	ErrClass   = errors.New("not labels of classes")   // a label that ClassTrans does not take
+	ErrUnknown = errors.New("unknown data format")       // no source has the name
+	ErrOption  = errors.New("not a usable option")       // an option outside of what it may be
+	ErrLimit   = errors.New("beyond the limit")          // a line longer than LineLimit
+	ErrLabel   = errors.New("not labels of two classes") // a label that AutoTrans does not take
+	ErrClass   = errors.New("not labels of classes")     // a label that ClassTrans does not take
 )
 
 // Error says where something was wrong: the input's name and the line, counted from 1; 0 means no line of it.

@@ -178,7 +178,7 @@ func TestFolderDisagrees(t *testing.T) {
 		"wide":     {map[string]string{"d=9007199254740993/a.csv": "y,d\n1,9007199254740992\n"}, `"9007199254740992" in the file`},
 		"null":     {map[string]string{"d=1/a.csv": "y,d\n1,\n0,1\n"}, `a.csv:2: column "d": "" in the file and "1"`},
 		"no null":  {map[string]string{"d=__HIVE_DEFAULT_PARTITION__/a.csv": "y,d\n1,3\n"}, `"3" in the file and a missing value`},
-		"fewer":    {map[string]string{"d=1/a.csv": "y,x\n1,1\n0,2\n", "z.csv": "y,x\n1,1\n"}, "no column d, which training had"},
+		"fewer":    {map[string]string{"d=1/a.csv": "y,x\n1,1\n0,2\n", "z.csv": "y,x\n1,1\n"}, "no column d, which the model learned from"},
 		"more":     {map[string]string{"a.csv": "y,x\n1,1\n0,2\n", "d=1/a.csv": "y,x\n1,1\n"}, `its folder names column "d", which the first file does not have`},
 		"two ways": {map[string]string{"d=1/d=2/a.csv": "y,x\n1,1\n0,2\n"}, `two folders name column "d"`},
 	} {

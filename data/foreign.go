@@ -109,6 +109,8 @@ func Foreign(name string, start []byte) (what, remedy string) {
 			"pandas.read_json(%q, lines=True).to_parquet(...)", name, name)
 	}
 	switch zero := bytes.IndexByte(start, 0); {
+	case bytes.Count(start, []byte{'\r'}) > 1 && !bytes.ContainsAny(start, "\n\""):
+		return "text whose lines end with carriage returns alone (classic Mac)", "tr '\\r' '\\n' < " + name + " | thole ... --data -"
 	case zero < 0 || bytes.Count(start, []byte{0}) < max(fewZeros, len(start)/binaryShare): // a damaged line, whose error says more
 		return "", noRemedy
 	case zero == 1 && halfZeros(start[1:]):

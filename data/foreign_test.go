@@ -15,7 +15,7 @@ func TestForeign(t *testing.T) {
 		"\xff\xfe\x00\x001\x00": "iconv -f utf-32 ", "1 1:\x00\x00\x00\x002": "a binary file (byte 4 is 0)", "\xfe\xff\x001": "iconv -f utf-16 -t utf-8",
 		"base.csv" + strings.Repeat("\x00", 249) + "ustar": "a tar archive", "version https://git-lfs.github.com/spec/v1": "git lfs pull",
 		"\xff\xfe1\x00": "iconv -f utf-16 -t utf-8 x.libsvm", "PAR1\x15": "--format parquet",
-		"ARROW1\x00\x00": "--format arrow", "1 1:2\n": "",
+		"ARROW1\x00\x00": "--format arrow", "1 1:2\n": "", "1 1:2\r0 1:3\r1 1": "tr '\\r' '\\n' < x.libsvm |",
 	} {
 		for _, format := range []string{"libsvm", "csv"} {
 			in := Input{Name: "x.libsvm", Stream: strings.NewReader(start)}

@@ -83,7 +83,7 @@ func someNames(header []string) string {
 func (p *tableParser) keptOf(text []byte, rows int) []feature.Cells {
 	p.keeping = p.keeping[:0]
 	for _, column := range p.kept {
-		p.keeping = append(p.keeping, p.cellsOf(text, column, rows))
+		p.keeping = append(p.keeping, p.textOf(text, column, rows))
 	}
 	return p.keeping
 }

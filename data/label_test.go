@@ -48,7 +48,7 @@ func TestLabels(t *testing.T) {
 }
 
 func TestAutoLabelsRefuse(t *testing.T) {
-	advice := "(" + otherLabels + "): not labels of two kinds"
+	advice := "(" + otherLabels + "): not labels of two classes"
 	mixed := " in examples that have both 0 and -1, want 0 and 1 or -1 and +1 " + advice
 	for _, tt := range []struct {
 		text    string
@@ -57,7 +57,7 @@ func TestAutoLabelsRefuse(t *testing.T) {
 	}{
 		{"1\n2\n2\n7\n", nil, "t:4: label has more than two values (1, 2, 7, ...); " + otherTasks + ", " + strings.Replace(advice[1:], ")", "", 1)},
 		{"1\n0.5\n", Standard(), "t:2: label 0.5, want 0 and 1 or -1 and +1 " + advice},
-		{"1\n2\n\n0\n", Classes{1, 2}, "t:4: label 0, want 1 or 2, the classes that were learned: not labels of two kinds"},
+		{"1\n2\n\n0\n", Classes{1, 2}, "t:4: label 0, want 1 or 2, the classes that were learned: not labels of two classes"},
 		{"2\n2\n", nil, "t: label 2 in all examples, want two classes " + advice},
 		{"1\n0\n1\n-1\n0\n", nil, "t:4: label -1" + mixed},
 		{"-1\n\n1\n0\n", nil, "t:4: label 0" + mixed},

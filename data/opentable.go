@@ -58,8 +58,11 @@ func (r *reader) checkFitted(s *settings) error {
 	return nil
 }
 
-// checkLines refuses lines of indices where a model learned from a table.
+// checkLines refuses lines of indices where a model learned from a table, or their numbers are said to have commas.
 func (s *settings) checkLines() error {
+	if s.columns().Spec.Decimal == ',' {
+		return fmt.Errorf("lines of %s have decimal points, want no other decimal separator: %w", s.Name, ErrOption)
+	}
 	if s.columns().Transform == nil {
 		return nil
 	}

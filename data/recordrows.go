@@ -16,7 +16,8 @@ import (
 func (r *RecordReader) rows(ctx context.Context, l *lineReader, s *settings, yield func(Record, error) bool) error {
 	spec := s.columns().Spec
 	sep := max(s.sep, spec.Sep)
-	names, at, begun := spec.Names, -1, false
+	names, at, begun, commas := spec.Names, -1, false, spec.Decimal == ','
+	l.commas = commas
 	var outer folderCells
 	var text, scratch []byte
 	var cut cutter
@@ -28,9 +29,12 @@ func (r *RecordReader) rows(ctx context.Context, l *lineReader, s *settings, yie
 			return err
 		}
 		if sep == 0 {
-			sep = separatorOf(text)
+			sep = separatorOf(text, commas)
 		}
 		scratch = append(append(scratch[:0], text...), 0) // which is cut in place
+		if commas && sep == ',' {
+			return &Error{l.path, l.line, errCommas}
+		}
 		_, n, err := cut.cut(scratch, 0, sep)
 		if err != nil {
 			return &Error{l.path, l.line, err}
@@ -69,6 +73,9 @@ func (r *RecordReader) rows(ctx context.Context, l *lineReader, s *settings, yie
 			one.Cell = []byte(outer.added[at-outer.width].value)
 		} else if at >= 0 {
 			one.Cell = scratch[cut.lo[at]:cut.hi[at]]
+			if number, ok := point(nil, one.Cell, false); commas && ok {
+				one.Cell = number
+			}
 		}
 		if !yield(one, nil) {
 			return errStop

@@ -122,9 +122,10 @@ func (r *RecordReader) openText(ctx context.Context, in *Input) (io.Closer, erro
 
 // lineReader reads lines with their ends.
 type lineReader struct {
-	in   *bufio.Reader
-	path string
-	line int64
+	commas bool // stand before fractions
+	in     *bufio.Reader
+	path   string
+	line   int64
 }
 
 // next appends a line with its end to text. At the end of the input it answers io.EOF.
@@ -191,7 +192,7 @@ func (l *lineReader) row(text []byte, sep byte) ([]byte, error) {
 		}
 		by := sep
 		if by == 0 { // nobody said it: quotes of the names, too, may hold line ends
-			by = separatorOf(text)
+			by = separatorOf(text, l.commas)
 		}
 		if lineEnd(text, by) == len(text) {
 			return text, nil

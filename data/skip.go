@@ -55,7 +55,7 @@ func (j *joiner) skip(c *chunk) error {
 			j.skipped.First = append(j.skipped.First, at)
 		}
 		if j.skipped.Lines > j.s.SkipBad {
-			return fmt.Errorf("%w (the last of %d lines that are of no use, and --skip-bad is %d)", at, j.skipped.Lines, j.s.SkipBad)
+			return fmt.Errorf("%w (malformed line %d, and --skip-bad is %d)", at, j.skipped.Lines, j.s.SkipBad)
 		}
 	}
 	return nil

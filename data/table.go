@@ -53,6 +53,7 @@ type sheet struct {
 	cells  CellTable // whose rows they are; nil: lines are
 	begin  int       // bytes up to the end of that line
 	outer  folderCells
+	commas bool     // stand before fractions
 	doubts []string // what should be known of how the columns are read
 }
 
@@ -79,8 +80,12 @@ func (s *settings) sheetOf(head []byte, whole bool, plan *feature.Plan) (*sheet,
 	if s.sep != 0 && sh.sep == 0 {
 		sh.sep = s.sep
 	}
+	sh.commas = t.decimal() == ','
 	if sh.sep == 0 {
-		sh.sep = separatorOf(head)
+		sh.sep = separatorOf(head, sh.commas)
+	}
+	if err := s.checkCommas(sh, head); err != nil {
+		return nil, err
 	}
 	if end := lineEnd(head, sh.sep); end > 0 {
 		head = head[:end]
@@ -100,14 +105,28 @@ func (s *settings) sheetOf(head []byte, whole bool, plan *feature.Plan) (*sheet,
 		if err := checkNames(header); err != nil {
 			return nil, err
 		}
+		if isComment(header, rows) {
+			return nil, fmt.Errorf("%s is a comment, want a line with the names of the columns: grep -v '^#' FILE | thole ... --data - "+
+				"--format csv", quote([]byte(header[0])))
+		}
 	}
-	return sh, s.planSheet(sh, header, rows, plan)
+	if err := s.planSheet(sh, header, rows, plan); err != nil {
+		if sh.header {
+			err = adviseHeader(err, header, rows)
+		}
+		return nil, err
+	}
+	if sh.header && plan == nil && t.Transform == nil && manyFigures(header) {
+		sh.doubts = append(sh.doubts, "the first line seems to be a row, and is read as the names of the columns: --names NAME,NAME,... names "+
+			"them if it is one")
+	}
+	return sh, nil
 }
 
 // headerIn are the names of the columns of a text that begins with head.
 func (s *settings) headerIn(head []byte) ([]string, error) {
 	head = bytes.TrimPrefix(head, []byte(byteOrderMark))
-	sep := cmp.Or(s.columns().Spec.Sep, s.sep, separatorOf(head))
+	sep := cmp.Or(s.columns().Spec.Sep, s.sep, separatorOf(head, s.columns().decimal() == ','))
 	rows, _, err := sampled(head, sep)
 	if err != nil || len(rows) == 0 {
 		return nil, err
@@ -124,6 +143,9 @@ func (s *settings) planSheet(sh *sheet, header []string, rows [][]string, plan *
 	sh.outer, header = folderCellsOf(header, of)
 	sh.outer.extend(rows)
 	sh.width = sh.outer.width
+	if sh.commas {
+		withPoints(rows)
+	}
 	switch {
 	case plan != nil:
 		if sh.plan, err = plan.Of(header); err == nil && t.Transform == nil {
@@ -157,7 +179,7 @@ func (s *settings) planSheet(sh *sheet, header []string, rows [][]string, plan *
 		s.Unlabelled()
 		s.NoLabel = true
 	default:
-		return fmt.Errorf("no column of labels, want one of %s named (--label-column NAME)", strings.Join(header, ", "))
+		return errColumns{fmt.Errorf("no column of labels, want one of %s named (--label-column NAME)", strings.Join(header, ", "))}
 	}
 	sh.used = sh.plan.Columns()
 	if err := s.keep(sh, header); err != nil {
@@ -216,8 +238,9 @@ func checkNames(header []string) error {
 	return nil
 }
 
-// separatorOf is what stands most often between the names of the first line, outside of quotes: a comma where nothing does.
-func separatorOf(head []byte) byte {
+// separatorOf is what stands most often between the names of the first line, outside of quotes: a comma where nothing does. Where commas
+// stand before fractions it is none, but where there is nothing else.
+func separatorOf(head []byte, commas bool) byte {
 	var counts [256]int
 	quotes := false
 	for _, c := range bytes.TrimLeft(head, "\r\n") {
@@ -230,6 +253,9 @@ func separatorOf(head []byte) byte {
 		if c == '\n' && !quotes {
 			break
 		}
+	}
+	if commas && counts['\t']+counts[';']+counts['|'] > 0 {
+		counts[','] = 0
 	}
 	best := byte(',')
 	for _, sep := range []byte("\t;|") {

@@ -20,6 +20,7 @@ type tableParser struct {
 	surveys bool
 	exact   bool
 	keeping []feature.Cells // scratch
+	points  []feature.Cells // scratch, of the used columns: cells with points for commas
 }
 
 // begin begins a chunk.
@@ -40,6 +41,9 @@ func newTableParser(s *settings) *tableParser {
 	}
 	for at, k := range p.used {
 		p.place[k] = at
+	}
+	if p.commas {
+		p.points = make([]feature.Cells, len(p.used))
 	}
 	if p.cells != nil {
 		return p
@@ -104,8 +108,13 @@ func (c *chunk) table(s *settings, p *tableParser) {
 	}
 }
 
-// cellsOf are the cells of a column in a block of rows of text.
+// cellsOf are the cells of a column in a block of rows of text, their numbers with points before fractions.
 func (p *tableParser) cellsOf(text []byte, column, rows int) feature.Cells {
+	return p.pointed(p.textOf(text, column, rows), column)
+}
+
+// textOf are the cells of a column in a block of rows, as they are written.
+func (p *tableParser) textOf(text []byte, column, rows int) feature.Cells {
 	if column >= p.width {
 		cells := p.outer[column-p.width]
 		return feature.Cells{Text: cells.Text, Lo: cells.Lo[:rows], Hi: cells.Hi[:rows]}

@@ -199,7 +199,7 @@ func (d *Description) hint() string {
 	case d.Missing == 0 && (d.Distinct == 1 || n != nil && n.Min == n.Max || d.First != "" && d.First == d.Last):
 		return "all equal: --ignore " + d.Name
 	case d.Kind == Numeric && d.Missing == 0 && d.Rows >= differentRows && n.numbersRows(d.Rows):
-		return "it seems to number the rows: --ignore " + d.Name
+		return "it looks like a row number: --ignore " + d.Name
 	case d.Kind == Categorical && d.Rows >= differentRows && float64(d.Distinct) >= differentShare*float64(d.Rows):
 		return "nearly every row has its own level: --ignore " + d.Name + ", or --hashed " + d.Name
 	}

@@ -352,7 +352,7 @@ func exampleOf(format string) string {
 	case unixMillis:
 		return "1700000000000 (milliseconds since 1970)"
 	case "":
-		return "2026-01-31 (say its format)"
+		return "2026-01-31"
 	}
 	return time.Date(2026, 1, 31, 15, 4, 5, 0, time.UTC).Format(format)
 }

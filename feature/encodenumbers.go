@@ -2,9 +2,11 @@ package feature
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"math/big"
 	"slices"
+	"strings"
 
 	"thole.example/internal/number"
 )
@@ -68,10 +70,28 @@ func (e *Encoder) number(k int, c *Column, text []byte) float64 {
 	case isNumber(string(text)):
 		e.bad(k, "column %q: %s, want a finite number (or list it among the texts of missing values)", c.Name, quote(text))
 	default:
-		e.bad(k, "column %q: %s, want a number (or name the column categorical, or list the text among those of missing values)",
-			c.Name, quote(text))
+		e.bad(k, "column %q: %s, want a number%s", c.Name, quote(text), e.textAdvice(c, string(text)))
 	}
 	return math.NaN()
+}
+
+// textAdvice says what can be done about a text among the numbers of a column.
+func (e *Encoder) textAdvice(c *Column, text string) string {
+	if e.plan.open == nil {
+		return fmt.Sprintf(" (--missing %s takes it as missing)", shellWord(text))
+	}
+	if c.Kind == Label || c.Kind == Weight {
+		return ""
+	}
+	return fmt.Sprintf(" (--categorical %s takes all as categories, --missing %s takes this as missing)", shellWord(c.Name), shellWord(text))
+}
+
+// shellWord is a text as one word of a command line, cut where it is long.
+func shellWord(text string) string {
+	if text != "" && !strings.ContainsAny(text, " \t\n'\"\\$`*?[]{}()<>|&;#~!,") {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // fits reports whether what is learned from of a number is a float32, where that is known.

@@ -161,7 +161,7 @@ func (s *stat) number(x float64) {
 // Transform is what was found out. ids are, for each field with levels, the ids of codes, counted from the field's first: what
 // Values takes.
 func (f *Fit) Transform() (t *Transform, ids [][]int32, err error) {
-	t = &Transform{Missing: Texts{}, Columns: slices.Clone(f.plan.columns)}
+	t = &Transform{Missing: Texts{}, Columns: slices.Clone(f.plan.columns), Decimal: f.plan.decimal}
 	for _, text := range f.plan.none {
 		t.Missing = append(t.Missing, string(text))
 	}

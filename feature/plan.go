@@ -30,6 +30,7 @@ type Plan struct {
 	clocks  []*clock  // of date columns
 	zones   []*zones  // of date columns whose zone the rows of an open plan say
 
+	decimal  byte   // of an open plan, as that of Spec
 	positive string // label, in an open plan; "": not said
 	doubts   []string
 	float32  bool // numbers are rounded to it as they are read
@@ -63,11 +64,10 @@ func (s *Spec) Open(header []string, sample [][]string) (*Plan, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Columns)) {
 		if !slices.Contains(header, name) {
-			return nil, wrong("no column %q, which the description of columns has; there is %s%s", name, shown(header),
-				spell.Hint(name, header))
+			return nil, columnError{wrong("no column %q; its columns are %s%s", name, shown(header), spell.Hint(name, header))}
 		}
 	}
-	p := &Plan{positive: s.Positive}
+	p := &Plan{positive: s.Positive, decimal: s.Decimal}
 	p.miss(s.Missing)
 	label := s.Find(Label)
 	for i, name := range header {
@@ -198,8 +198,8 @@ func (p *Plan) find(c *Column, cells []string, s *Spec) error {
 		case len(others) > 0 && mostly*len(others) <= len(there):
 			p.doubts = append(p.doubts, doubt(c.Name, others, len(there)))
 		case len(others) > 0 && !slices.ContainsFunc(others, func(text string) bool { return !withCommas.MatchString(text) }):
-			p.doubts = append(p.doubts, fmt.Sprintf("column %q: numbers with commas, such as %q, are read as texts, want points before "+
-				"fractions and nothing between thousands", c.Name, others[0]))
+			p.doubts = append(p.doubts, fmt.Sprintf("column %q: %q is read as text: --decimal , reads decimal commas, else use a decimal "+
+				"point and no thousands separator", c.Name, others[0]))
 		default:
 			switch found := findFormats(there); {
 			case len(found) > 1:
@@ -368,7 +368,8 @@ func (p *Plan) bind(header []string) error {
 		p.cell = append(p.cell, at)
 	}
 	if len(lack) > 0 {
-		return fmt.Errorf("no column %s, which training had; there is %s%s", shown(lack), shown(header), spell.Hint(lack[0], header))
+		return columnError{fmt.Errorf("no column %s, which the model learned from; its columns are %s%s", shown(lack), shown(header),
+			spell.Hint(lack[0], header))}
 	}
 	return nil
 }

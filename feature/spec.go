@@ -28,6 +28,15 @@ func (specError) Is(target error) bool { return target == ErrSpec }
 // Unwrap implements errors.Unwrap.
 func (e specError) Unwrap() error { return e.error }
 
+// columnError is the error of a column that a table does not have.
+type columnError struct{ error }
+
+// Unwrap implements errors.Unwrap.
+func (e columnError) Unwrap() error { return e.error }
+
+// MissingColumn reports that a table lacks a column, for errors.As.
+func (columnError) MissingColumn() bool { return true }
+
 func wrong(format string, args ...any) error { return specError{fmt.Errorf(format, args...)} }
 
 // Kind is what a column is for.
@@ -84,6 +93,8 @@ type Spec struct {
 	Positive string
 	Sep      byte     // between the cells of text; 0: found out
 	Names    []string // of the columns, where the first line has none
+	// Decimal is what stands before the fractions of numbers in text: '.' or ','; 0: a point, or what the model was trained with.
+	Decimal byte
 	// Raw keeps numbers as they are where their column does not say otherwise: trees ask for their order alone.
 	Raw bool
 	// DateFormat is that of dates for which none is said, in the notation of strptime; "": it is found out. Timezone is the zone in which
@@ -149,6 +160,7 @@ type Column struct {
 func ParseSpec(src []byte) (*Spec, error) {
 	var f struct {
 		Label, Positive, Weight, Group, Separator string
+		Decimal                                   string
 		Format, Timezone                          string
 		Ignore, Missing, Names                    []string
 		Columns                                   map[string]json.RawMessage
@@ -162,6 +174,9 @@ func ParseSpec(src []byte) (*Spec, error) {
 		return nil, err
 	}
 	if s.Sep, err = ParseSeparator(f.Separator); err != nil {
+		return nil, err
+	}
+	if s.Decimal, err = ParseDecimal(f.Decimal); err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Columns)) {

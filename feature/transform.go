@@ -26,6 +26,8 @@ const readAsFloat64 = "float64"
 type Transform struct {
 	Missing Texts    // that stand for nothing
 	Columns []Column // in the order of the training table
+	// Decimal is what stands before the fractions of numbers in the text of the training table: ',', else a point.
+	Decimal byte
 	// Float32 says that numbers are rounded to float32 as they are read, as older models did in training.
 	Float32 bool
 
@@ -230,6 +232,7 @@ func (t *Transform) bound(v float64) string {
 type saved struct {
 	Version int      `json:"version"`
 	Numbers string   `json:"numbers,omitempty"` // what they are read as; older ones, which do not say it, as float32
+	Decimal string   `json:"decimal,omitempty"` // a comma, else a point
 	Missing Texts    `json:"missing"`
 	Columns []Column `json:"columns"`
 }
@@ -244,7 +247,11 @@ func (t *Transform) JSON() ([]byte, error) {
 	if t.Float32 {
 		numbers = ""
 	}
-	err := e.Encode(saved{version, numbers, t.Missing, t.Columns})
+	decimal := ""
+	if t.Decimal == ',' {
+		decimal = ","
+	}
+	err := e.Encode(saved{version, numbers, decimal, t.Missing, t.Columns})
 	return b.Bytes(), err
 }
 
@@ -261,6 +268,10 @@ func Parse(src []byte) (*Transform, error) {
 		return nil, wrong("numbers are read as %q, want %s: the model needs a newer version", s.Numbers, readAsFloat64)
 	}
 	t := &Transform{Missing: s.Missing, Columns: s.Columns, Float32: s.Numbers == ""}
+	var err error
+	if t.Decimal, err = ParseDecimal(s.Decimal); err != nil {
+		return nil, err
+	}
 	for i := range t.Columns {
 		for k, b := range t.Columns[i].Bounds {
 			if t.Float32 {

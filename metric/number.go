@@ -11,7 +11,7 @@ var mae = Metric{Name: "mae", Help: "mean absolute difference of value and label
 	}}
 
 var r2 = Metric{Name: "r2",
-	Help:  "1 less the squared differences over those of the labels and their mean: 1 is perfect, 0 no better than their mean",
+	Help:  "1 − SS_res / SS_tot: 1 is perfect, 0 is no better than the mean of the labels",
 	Tasks: []Task{Regression}, Better: Larger, Usual: true, Of: determination}
 
 func (in *Input) squares() float64 {

@@ -53,6 +53,7 @@ func TestTwoClasses(t *testing.T) {
 	r := &Report{Title: "lr on <a&b>.libsvm", Facts: []Fact{{"model", "m\"<"}}, Task: metric.Classification, Input: in,
 		Metrics: []Value{{"auc", 0.75, "pairs in order"}, {"gauc", math.NaN(), "groups"}}, Classes: []string{"no", "yes"}}
 	page := written(t, r)
+	has(t, page, "predicted yes if its predicted probability is above 0.5 (score is above 0).")
 	has(t, page, "<h1>lr on &lt;a&amp;b&gt;.libsvm</h1>", "m&#34;&lt;", "Calibration</h2>", "Lift and gain</h2>", ">ROC<", ">Precision and recall<",
 		">Cumulative gain<", ">Predictions by class<", "is 0.75, the average precision 0.83333; chance has 0.5 and 0.5")
 	has(t, rows(page), "auc|0.75|pairs in order\n", "gauc|–|groups\n",
@@ -64,7 +65,9 @@ func TestTwoClasses(t *testing.T) {
 
 func TestThresholdRows(t *testing.T) {
 	in := &metric.Input{Score: []float64{2, 1, 0, -1}, Label: []float64{1, -1, 1, -1}}
-	got := rows(written(t, &Report{Task: metric.Classification, Input: in}))
+	page := written(t, &Report{Task: metric.Classification, Input: in})
+	got := rows(page)
+	has(t, page, "predicted 1 if its score is above 0.")
 	// One positive of one; 1 of 2; 2 of 3, the best; 2 of 4.
 	has(t, got, "2|–|1|0.5|0.66667|0.75|25.00 %\n", "1|–|0.5|0.5|0.5|0.5|50.00 %\n", "0|–|0.66667|1|0.8|0.75|75.00 % marked\n",
 		"-1|–|0.5|1|0.66667|0.5|100.00 %\n")

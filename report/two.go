@@ -47,9 +47,32 @@ func (r *Report) decided() section {
 		}
 	}
 	s := r.confused(&in)
-	s.Text = fmt.Sprintf("An example is predicted %s where its score is above %s.", r.class(1), number(r.Input.Threshold))
+	s.Text = fmt.Sprintf("An example is predicted %s if its %s.", r.class(1), r.above())
 	return s
 }
+
+// above is when an example is predicted positive: by its probability, where there is one.
+func (r *Report) above() string {
+	score := "score is above " + number(r.Input.Threshold)
+	if r.Input.Probability == nil {
+		return score
+	}
+	low, high := 0.0, 1.0 // the probabilities next to the threshold
+	for i, p := range r.Input.Probability {
+		if r.Input.Score[i] > r.Input.Threshold {
+			high = min(high, p)
+		} else {
+			low = max(low, p)
+		}
+	}
+	if low <= even && even <= high {
+		low = even
+	}
+	return fmt.Sprintf("predicted probability is above %s (%s)", number(low), score)
+}
+
+// even is the probability at which both classes are as likely.
+const even = 0.5
 
 func calibration(r *metric.Ranks) section {
 	bins := r.Bins(metric.Bins)

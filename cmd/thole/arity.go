@@ -44,11 +44,19 @@ func arity(c *cobra.Command, args []string) error {
 	case len(args) < least:
 		return usageError{fmt.Errorf("no %s; %s", strings.TrimSuffix(names[len(args)], "..."), like(c))}
 	case len(args) > most && most == 0:
-		return usageError{fmt.Errorf("%q is too much: %s takes only flags; %s", args[0], c.CommandPath(), like(c))}
+		return usageError{fmt.Errorf("unexpected argument %q%s; %s", args[0], flagFor(c, args[0]), like(c))}
 	case len(args) > most:
-		return usageError{fmt.Errorf("%q is too much, want %s; %s", args[most], strings.Join(names, " "), like(c))}
+		return usageError{fmt.Errorf("unexpected argument %q, want %s; %s", args[most], strings.Join(names, " "), like(c))}
 	}
 	return nil
+}
+
+// flagFor says which flag an argument may be meant for, of a command that takes none.
+func flagFor(c *cobra.Command, arg string) string {
+	if f := c.Flags().Lookup("data"); f != nil && !f.Changed {
+		return ", want --data " + arg
+	}
+	return ", want flags only"
 }
 
 // like shows how a command is used.
@@ -69,6 +77,9 @@ func flagError(c *cobra.Command, err error, args []string) error {
 	}
 	var none *pflag.NotExistError
 	if errors.As(err, &none) {
+		if letters := none.GetSpecifiedShortnames(); letters != "" {
+			return fmt.Errorf("unknown flag: -%s; see %s --help", letters, c.CommandPath())
+		}
 		if !c.HasParent() { // a flag behind a word that is no command
 			if err := misspelt(c, args); err != nil {
 				return err

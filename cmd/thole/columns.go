@@ -22,6 +22,7 @@ type columnFlags struct {
 	ignored, numeric, bucketed, levels []string
 	multi, hashed, dates               []string
 	missing, names                     []string
+	decimal                            string
 	dateFormats, timezones             []string
 }
 
@@ -49,7 +50,8 @@ func (k *columnFlags) nameFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringSliceVar(&k.missing, "missing", nil,
 		"texts of cells that are missing (default: "+strings.Join(feature.MissingTexts()[1:7], " ")+" and so on)")
-	f.StringSliceVar(&k.names, "names", nil, "names of the columns of tables whose first line has none")
+	f.StringSliceVar(&k.names, "names", nil, "names of the columns, for tables without a header line")
+	f.StringVar(&k.decimal, "decimal", "", "decimal separator of numbers in tables of text: , or . (default: a point, or that of training)")
 	f.StringArrayVar(&k.dateFormats, "date-format", nil, "format of dates in strptime notation: COLUMN=%d/%m/%Y, or %d/%m/%Y for all "+
 		"(default: found out)")
 	f.StringArrayVar(&k.timezones, "timezone", nil, "time zone of dates: COLUMN=Europe/Berlin, or Europe/Berlin for all; times "+
@@ -82,6 +84,12 @@ func (k *columnFlags) spec(ctx context.Context, e *env) (*feature.Spec, error) {
 	}
 	if k.positive != "" {
 		s.Positive = k.positive
+	}
+	if k.decimal != "" {
+		var err error
+		if s.Decimal, err = feature.ParseDecimal(k.decimal); err != nil {
+			return nil, usageError{fmt.Errorf("--decimal: %w", err)}
+		}
 	}
 	for _, one := range []struct {
 		flag  string

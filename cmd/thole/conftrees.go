@@ -146,11 +146,11 @@ func (p *plan) checkConf() error {
 		layers := k.formatOf != nil || k.ruleOf != nil || k.setting != "" || k.decay != "" || slices.Contains(networkFlags, k.flag)
 		switch of := strings.HasPrefix(key, treePrefix); {
 		case of && !trees:
-			return fmt.Errorf("--conf %s is of trees, --algo gbdt, and --algo is %s", key, p.recipe.Name)
+			return fmt.Errorf("--conf %s applies only to --algo gbdt, and --algo is %s", key, p.recipe.Name)
 		case trees && key == "ml.epoch.num":
 			return fmt.Errorf("--conf %s: trees have no epochs, want ml.gbdt.tree.num for how many there are", key)
 		case trees && layers && k.of == nil:
-			return fmt.Errorf("--conf %s is of networks, and --algo is %s: leave it out", key, p.recipe.Name)
+			return fmt.Errorf("--conf %s applies only to networks, and --algo is %s: leave it out", key, p.recipe.Name)
 		}
 	}
 	return nil

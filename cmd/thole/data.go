@@ -108,7 +108,7 @@ func (k *clicking) run(ctx context.Context, e *env) error {
 	}
 	fmt.Fprintf(e.err, "%s: %s of %s", s.path, number.Of(k.rows, "example"), what)
 	if err == nil { // else there are labels of one kind only
-		fmt.Fprintf(e.err, "; whoever knows the true model reaches auc %.5f, logloss %.5f", auc, loss)
+		fmt.Fprintf(e.err, "; best possible (true model): auc %.5f, logloss %.5f", auc, loss)
 	}
 	fmt.Fprintln(e.err)
 	return nil
@@ -207,7 +207,7 @@ func writeExamples(ctx context.Context, s *sink, lo, hi int64, write func(w io.W
 	return w.Commit()
 }
 
-// best is how well whoever knows the model predicts the examples [lo, hi).
+// best is how well the true model predicts the examples [lo, hi).
 func best(model clickModel, lo, hi int64) (auc, loss float64, err error) {
 	var labels, truth []float64
 	for ; lo < hi; lo += writeRows {

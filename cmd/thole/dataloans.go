@@ -72,7 +72,7 @@ func (k *lending) run(ctx context.Context, e *env) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(e.err, "; whoever knows the true model reaches auc %.5f, logloss %.5f", auc, loss)
+		fmt.Fprintf(e.err, "; best possible (true model): auc %.5f, logloss %.5f", auc, loss)
 	}
 	fmt.Fprintln(e.err)
 	return nil

@@ -59,7 +59,8 @@ Lines are not parsed. All but the first and the last of these read the files twi
 	f.StringVar(&k.time, "time", "", "column of tables with a time, or a number: the latest rows are the last part")
 	f.StringVar(&k.format, "format", "", "libsvm, libffm, dummy, dense, csv, tsv, parquet or arrow (default: by the ending, else libsvm)")
 	f.StringVar(&k.separator, "separator", "", "separator between the cells of tables (default: found out)")
-	f.StringSliceVar(&k.names, "names", nil, "names of the columns of tables whose first line has none")
+	f.StringVar(&k.decimal, "decimal", "", "decimal separator of numbers in tables of text: , or . (default: a point)")
+	f.StringSliceVar(&k.names, "names", nil, "names of the columns, for tables without a header line")
 	f.BoolVar(&k.force, "force", false, "replace the files if they exist")
 	return c
 }
@@ -84,7 +85,11 @@ func (k *splitting) run(ctx context.Context, e *env, paths []string) error {
 	if err != nil {
 		return err
 	}
-	o.Table = &data.Table{Spec: feature.Spec{Names: k.names}}
+	spec := feature.Spec{Names: k.names}
+	if spec.Decimal, err = feature.ParseDecimal(k.decimal); err != nil {
+		return usageError{fmt.Errorf("--decimal: %w", err)}
+	}
+	o.Table = &data.Table{Spec: spec}
 	k.reader = data.RecordReader{Options: o, Column: k.by + k.time + k.labelColumn, Label: k.stratify}
 	named, err := data.Files(ctx, e.paths, paths)
 	if err != nil {

@@ -101,7 +101,7 @@ func (d *demo) generate(ctx context.Context) (err error) {
 		return err
 	}
 	d.say("made %d + %d click-through examples of %d features in %d fields", d.rows, test, d.truth.Dim(), len(clickFields()))
-	d.say("whoever knows the true model reaches    auc %.5f  logloss %.5f on the held-out ones", auc, loss)
+	d.say("best possible (true model)              auc %.5f  logloss %.5f on the held-out ones", auc, loss)
 	return nil
 }
 

@@ -155,7 +155,7 @@ func renameCommand(e *env) *cobra.Command {
 	var names map[string]string
 	c := &cobra.Command{
 		Use:     "rename SRC DST",
-		Short:   "Give matrices other names",
+		Short:   "Rename matrices",
 		Example: "  thole rename out/lr out/lr2 --name input_weight=w,input_bias=b",
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(names) == 0 {

@@ -31,7 +31,7 @@ func flagGroups() []flagGroup {
 			"in-order", "shuffle-window", "seed", "fields", "sample", "pos-neg", "skip-bad", "negatives", "weights", "validate-weights",
 			"class-weights", "positive-weight", "scaling"}},
 		{"Columns of tables", []string{"label-column", "positive", "weight-column", "group-column", "ignore", "numeric", "categorical", "buckets",
-			"multi", "hashed", "date", "columns", "missing", "names", "date-format", "timezone"}},
+			"multi", "hashed", "date", "columns", "missing", "names", "decimal", "date-format", "timezone"}},
 		{"Optimisation", []string{"loss", "loss-set", "rule", "hyper", "batch", "updates", "clip", "schedule", "schedule-per", "schedule-set",
 			"tolerance", "early-stop", "early-stop-metric", "early-stop-mode", "early-stop-delta", "metrics",
 			"non-finite", "init", "init-scale"}},

@@ -66,7 +66,7 @@ func inspectCommand(e *env) *cobra.Command {
 	one := -1
 	c := &cobra.Command{
 		Use:   "inspect PATH",
-		Short: "Say what a stored model holds: format, dialect, matrices, statistics",
+		Short: "Describe a stored model: format, matrices, statistics",
 		Long: `Says which format and dialect the path holds and what is odd about it; of each matrix its size, types, layout,
 partitions or blocks and bytes; and of its stored values how many there are, how many are zero, smallest, mean, largest,
 standard deviation, and a histogram from the smallest to the largest. For a Paddle model also its network; of a file of ONNX

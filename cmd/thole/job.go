@@ -100,7 +100,7 @@ func (j *job) flags(e *env, c *cobra.Command) {
 		"settings in it that no flag gives (see docs/graph.md)")
 	f.StringToStringVar(&j.conf, "conf", nil, "keys of Angel's configuration, KEY=VALUE, such as in which formats layers are saved (see "+
 		"docs/graph.md)")
-	f.BoolVar(&j.strictGraph, "strict-graph", false, "refuse a --graph with keys that are not in the grammar, which else are told of")
+	f.BoolVar(&j.strictGraph, "strict-graph", false, "refuse a --graph with keys that are not in the grammar, which otherwise are reported")
 	f.StringVar(&j.model, "model", "", "where to save the model; nothing is saved without")
 	f.StringVar(&j.load, "load", "", "stored model to go on from, in any format")
 	f.StringVar(&j.to, "to", "", "format of the saved model (default: by the ending of --model, else angel)")
@@ -153,8 +153,8 @@ func (j *job) flags(e *env, c *cobra.Command) {
 	f.IntVar(&j.rank, "rank", 0, "rank of their weights (default: full)")
 
 	f.IntVar(&j.epochs, "epochs", 0, "passes over the examples (default: of linear models until the loss no longer falls, within a limit "+
-		"that is printed; of networks and of many features as many as come nearest to 150000 to 300000 examples, at most 7; with many features "+
-		"and the default of --holdout at most 10, the best of which is kept)")
+		"that is printed; of networks and of many features enough to see 150,000 to 300,000 examples, at most 7; with many features and the "+
+		"default of --holdout at most 10, the best of which is kept)")
 	f.IntVar(&j.batch, "batch", 0, "examples of a step, over all tasks, at most (default: of the algorithm; of networks by the examples)")
 	f.IntVar(&j.updates, "updates", 0, "steps of an epoch, in place of --batch: a batch is the examples by this number")
 	f.Float64Var(&j.clip, "clip", 0, "largest norm of the gradient of a task's batch; longer ones are scaled down (default: no bound)")
@@ -206,10 +206,10 @@ func (j *job) dataFlags(e *env, c *cobra.Command) {
 	f.StringVar(&j.labels, "labels", "", "label mapping: auto, classes, NoTrans, PosNegTrans, ZeroOneTrans, AddOneTrans, SubOneTrans")
 	f.StringSliceVar(&j.classes, "classes", nil, "classes of an algorithm with several: how many, or their labels (default: those that occur)")
 	f.Float64Var(&j.threshold, "label-threshold", 0, "threshold of PosNegTrans and ZeroOneTrans")
-	f.BoolVar(&j.strict, "strict", false, "refuse features that were not in training, which else count as zero")
+	f.BoolVar(&j.strict, "strict", false, "refuse features that were not in training, which otherwise count as zero")
 	f.StringVar(&j.separator, "separator", "", "separator between tokens beside blanks, or between the cells of tables "+
 		"(default: found out)")
-	f.IntVar(&j.skipBad, "skip-bad", 0, "leave out up to so many lines that are of no use, and say which")
+	f.IntVar(&j.skipBad, "skip-bad", 0, "skip and report up to N malformed lines")
 	j.columnFlags.nameFlags(c)
 }
 

@@ -35,7 +35,7 @@ func (e *env) lock(ctx context.Context, path, does string) (release func(), err 
 		}
 		if err != nil {
 			removeEmpty(made)
-			return nil, err
+			return nil, fmt.Errorf("%s: cannot write to its folder: %w", path, err)
 		}
 		switch err := filelock.Alone(f); {
 		case errors.Is(err, filelock.ErrHeld):

@@ -164,7 +164,7 @@ func Main(args []string, std *env) int {
 	case errors.Is(err, errEnough):
 		return 0
 	}
-	fmt.Fprintln(e.err, "thole: "+escaped(err.Error()))
+	fmt.Fprintln(e.err, "thole: "+escaped(messageOf(err)))
 	return status
 }
 

@@ -79,7 +79,7 @@ func TestMessages(t *testing.T) {
 		{"train --job rule.yaml", `rule.yaml:2: rule: update rule "foo", want one of`},
 		{"train --job nested.yaml", "nested.yaml:2: hyper.l2 is [1], want one value"},
 		{"train --job word.yaml", `word.yaml:2: hyper: --hyper l2="x", want a number`},
-		{"train --data small.dummy --format dummy --algo linreg --labels NoTrans --rate 1e30 --rule sgd", "(--rate 1e+29 in place of 1e+30)"},
+		{"train --data small.dummy --format dummy --algo linreg --labels NoTrans --rate 1e30 --rule sgd", "(--rate 0.1 in place of 1e+30)"},
 		{"worker --servers localhost:1 --data small.dummy --load b1", "--load b1 without --algo or --graph, want one of them"},
 	} {
 		want, not, _ := strings.Cut(c.want, "!")

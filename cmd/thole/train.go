@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -73,10 +74,14 @@ func trainCommand(e *env) *cobra.Command {
 		Short: "Train a model on servers within this process",
 		Long: `Trains a model on embedded parameter servers and saves it. The same settings and seed give the same bits for any
 number of servers; another number of --tasks gives other weights, except of boosted trees. thole worker trains on servers in other
-processes, to the same bits. Numbers in lines (libsvm, libffm, dense) are scaled for networks, see --scaling. Without --epochs linear models
-take as many as the examples need, up to a number that is printed and depends on the examples alone; networks, whose vectors would learn
-the examples by heart, see about 150000 examples in at most 7 epochs, of more than 65536 features 200000 in at most 2. Of so many linear
-classifiers learn by adagrad. The job, its progress and how it ended are kept in a folder of the run: see thole runs.`,
+processes, to the same bits. Numbers in lines (libsvm, libffm, dense) are scaled for networks, see --scaling. Epochs without --epochs:
+
+  linear models                       until the loss converges, at most a printed number
+  networks                            enough to see 150,000 examples, at most 7
+  networks, more than 65536 features  enough to see 200,000 examples, at most 2; at most 10 with the default of --holdout
+
+Linear classifiers of more than 65536 features are trained with adagrad. The settings, the progress and the result of each training are
+recorded: see thole runs.`,
 		Example: `  thole train --algo lr --data train.libsvm --model out/lr
   thole train --algo svm --data train.libsvm --holdout 0.1 --epochs 20 --servers 2 --tasks 2
   thole train --algo deepfm --data clicks.ffm --factors 8 --hidden 128,64 --holdout 0.1 --model out/deepfm
@@ -210,7 +215,7 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 		fmt.Fprintln(e.out, "train  measured and saved by the worker that has task 0")
 	}
 	if by, share, ok := report.LastChange(); ok {
-		fmt.Fprintf(e.out, "last   %s changed the loss by %+.2g (%+.2g %%)%s\n", p.round(), by, 100*share, p.ending(report))
+		fmt.Fprintf(e.out, "last   %s changed the loss by %+.2g (%s)%s\n", p.round(), by, percentOf(share), p.ending(report))
 	}
 	if report.Valid != nil {
 		fmt.Fprintf(e.out, "valid  %v%s\n", p.told(report.Valid), p.chosen(report))
@@ -318,13 +323,21 @@ func before(r *train.Report) string {
 	return fmt.Sprintf(" after %d before", r.Before)
 }
 
+// percentOf is a share of a change, in percent and two digits or whole ones.
+func percentOf(share float64) string {
+	if math.Abs(share) >= 1 {
+		return fmt.Sprintf("%+.0f %%", 100*share)
+	}
+	return fmt.Sprintf("%+.2g %%", 100*share)
+}
+
 // ending says why the training ended where it did.
 func (p *plan) ending(r *train.Report) string {
 	switch {
 	case r.Stopped && r.Best > 0 && r.Epochs-r.Best >= p.patience:
 		return ""
 	case r.Stopped && p.pace != nil:
-		return ", more are of no use"
+		return ": converged"
 	case r.Stopped:
 		return fmt.Sprintf(", less than --tolerance %g", p.tolerance)
 	case p.open:

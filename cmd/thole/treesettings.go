@@ -93,7 +93,7 @@ func (p *plan) checkKinds() error {
 	if p.command == nil {
 		return nil
 	}
-	flags, other := treeFlags, "trees, --algo gbdt"
+	flags, other := treeFlags, "--algo gbdt"
 	if p.recipe.Trees != "" {
 		flags, other = networkFlags, "networks"
 	}
@@ -104,7 +104,7 @@ func (p *plan) checkKinds() error {
 		if name == "epochs" {
 			return errors.New("--epochs: trees have none, want --trees for how many there are")
 		}
-		return fmt.Errorf("--%s is of %s, and --algo is %s", name, other, p.recipe.Name)
+		return fmt.Errorf("--%s applies only to %s, and --algo is %s", name, other, p.recipe.Name)
 	}
 	return nil
 }

@@ -34,7 +34,34 @@ func (e *env) variables(c *cobra.Command, _ []string) (err error) {
 		return usageError{fmt.Errorf("%s is %q, want %s; see %s --help", variableOf(bad.Flag.Name), bad.Value, kindOf(bad.Flag).want,
 			c.CommandPath())}
 	}
-	return errors.Join(err, onDisk(c))
+	return errors.Join(err, onDisk(c), onlyOnce(c, e.args))
+}
+
+// onlyOnce refuses flags of one value that a command line gives two values.
+func onlyOnce(c *cobra.Command, args []string) error {
+	single := []string{"string", "int", "int64", "uint64", "float64", "duration", "bool"}
+	values := map[string]string{}
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
+		name, value, written := strings.Cut(args[i], "=")
+		if !strings.HasPrefix(name, "--") {
+			continue
+		}
+		f := c.Flags().Lookup(name[2:])
+		switch {
+		case f == nil:
+			continue
+		case !written && f.NoOptDefVal != "":
+			value = f.NoOptDefVal
+		case !written && i+1 < len(args):
+			i++
+			value = args[i]
+		}
+		if before, twice := values[name]; twice && before != value && slices.Contains(single, f.Value.Type()) {
+			return usageError{fmt.Errorf("%s %s and %s %s, want one of them; see %s --help", name, before, name, value, c.CommandPath())}
+		}
+		values[name] = value
+	}
+	return nil
 }
 
 // ofThisMachine are the flags that name files and folders of this machine, and take no URLs.

@@ -91,8 +91,8 @@ func TestBadVariables(t *testing.T) {
 		{"THOLE_RULE", "adamm", "train --data nothing", `thole: THOLE_RULE: update rule "adamm", want `},
 		{"THOLE_FORCE", "maybe", "train", `thole: THOLE_FORCE is "maybe", want true or false`},
 		{"THOLE_QUIET", "1", "server --listen nowhere:x --store .", "thole: listen at nowhere:x"},
-		{"THOLE_EPOCHS", "0", "train --data nothing --epochs 1", "thole: stat nothing: no such file"},
-		{"THOLE_HOLDOUT", "0.5", "train --data nothing --validate other", "thole: stat nothing: no such file"}, // which --validate outdoes
+		{"THOLE_EPOCHS", "0", "train --data nothing --epochs 1", "thole: nothing: file does not exist"},
+		{"THOLE_HOLDOUT", "0.5", "train --data nothing --validate other", "thole: nothing: file does not exist"}, // which --validate outdoes
 		{"THOLE_HOLDOUT", "7", "train --data nothing", "thole: THOLE_HOLDOUT: --holdout 7"},
 	} {
 		t.Setenv(tc.variable, tc.value)

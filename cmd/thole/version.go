@@ -66,7 +66,7 @@ func versionCommand(e *env) *cobra.Command {
 	asJSON := false
 	c := &cobra.Command{
 		Use:     "version",
-		Short:   "Say which version this is",
+		Short:   "Print the version",
 		Example: "  thole version\n  thole version --json",
 		RunE: func(*cobra.Command, []string) error {
 			b := readBuild()

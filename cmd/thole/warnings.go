@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"thole.example/gbdt"
 	"thole.example/train"
 )
 
@@ -62,8 +63,26 @@ func flat(losses []float64) bool {
 	return most-least <= 1e-6*math.Abs(most)
 }
 
-// lower is a tenth of the rate, in few digits, for who has to try another one.
-func (p *plan) lower() string { return fmt.Sprintf("%.3g", p.rate/10) }
+// lower is a rate to try where that of the user was too large: the default one if that is lower still than a tenth of it, else a tenth.
+func (p *plan) lower() string {
+	rate := p.rate / 10
+	if usual := p.usualRate(); usual > 0 && usual < rate {
+		rate = usual
+	}
+	return fmt.Sprintf("%.3g", rate)
+}
+
+// usualRate is the rate without --rate; 0: there is none.
+func (p *plan) usualRate() float64 {
+	if p.forest != nil {
+		return gbdt.Defaults().Rate
+	}
+	if p.recipe == nil {
+		return 0
+	}
+	d := p.recipe.For(nil, p.asked.rule)
+	return d.Rate
+}
 
 // warnings are what is wrong with a training that came to its end, and how many parts of gradients were not finite.
 func (p *plan) warnings(r *train.Report, nonFinite int64) []string {

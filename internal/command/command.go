@@ -34,7 +34,7 @@ func Run(c *cobra.Command, name string, args []string, out, said io.Writer) int 
 	c.SilenceErrors, c.SilenceUsage = true, true
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return fmt.Errorf("%q is too much, want flags only; %w", args[0], ErrUsage)
+			return fmt.Errorf("unexpected argument %q, want flags only; %w", args[0], ErrUsage)
 		}
 		return nil
 	}

@@ -16,7 +16,7 @@ func TestCommandLine(t *testing.T) {
 		want           string
 	}{
 		{"--help", "", 0, "--namespace"},
-		{"a", "", 2, `"a" is too much`},
+		{"a", "", 2, `unexpected argument "a"`},
 		{"--no-flag", "", 2, "--no-flag"},
 		{"--lease 1s", "", 2, "--lease 1s --jobs 8, want 3s or more"},
 		{"--jobs 0", "", 2, "--jobs 0, want"},
