@@ -66,9 +66,10 @@ func (e *Encoder) number(k int, c *Column, text []byte) float64 {
 		return float64(v)
 	case n == len(text) && n > 0 && x-x == 0:
 		e.bad(k, "column %q: %s is beyond the largest float32 (3.4e38), in which the model calculates; want smaller numbers, or their "+
-			"logarithm (--log %s)", c.Name, quote(text), c.Name)
+			"logarithm (log: true for the column in --columns)", c.Name, quote(text))
 	case isNumber(string(text)):
-		e.bad(k, "column %q: %s, want a finite number (or list it among the texts of missing values)", c.Name, quote(text))
+		e.bad(k, "column %q: %s, want a finite number (--missing %s takes it as missing)", c.Name, quote(text),
+			shellWord(string(text)))
 	default:
 		e.bad(k, "column %q: %s, want a number%s", c.Name, quote(text), e.textAdvice(c, string(text)))
 	}

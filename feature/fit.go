@@ -196,8 +196,8 @@ func (f *Fit) Transform() (t *Transform, ids [][]int32, err error) {
 			}
 			if c.Scale == Standard {
 				if c.Mean, c.Deviation = s.Of(); math.IsInf(c.Mean, 0) || !(c.Deviation <= math.MaxFloat64) {
-					return nil, nil, fmt.Errorf("column %q: numbers from %v to %v are too large to be scaled: want their logarithm (--log %s), or "+
-						"leave the column out (--ignore %s)", c.Name, s.lo, s.hi, c.Name, c.Name)
+					return nil, nil, fmt.Errorf("column %q: numbers from %v to %v are too large to be scaled: want their logarithm "+
+						"(log: true for the column in --columns), or leave the column out (--ignore %s)", c.Name, s.lo, s.hi, shellWord(c.Name))
 				}
 			}
 		}

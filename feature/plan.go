@@ -83,7 +83,7 @@ func (s *Spec) Open(header []string, sample [][]string) (*Plan, error) {
 		if c.Kind == Auto && indexes(name, i, cells) {
 			c.Kind = Ignore
 			p.doubts = append(p.doubts, fmt.Sprintf("column %q is ignored: it is the index of a DataFrame or numbers the rows (--numeric or "+
-				"--categorical %s takes it)", name, name))
+				"--categorical %s takes it)", name, shellWord(name)))
 		} else if err := p.find(&c, cells, s); err != nil {
 			return nil, err
 		}
@@ -304,12 +304,12 @@ const mostly = 10
 
 // doubt tells of a column of texts that are mostly numbers.
 func doubt(name string, others []string, cells int) string {
-	are := "are no numbers, such as"
+	are := "are not numbers, such as"
 	if len(others) == 1 {
-		are = "is no number,"
+		are = "is not a number,"
 	}
-	return fmt.Sprintf("column %q: %d of the first %d cells %s %s, and so all are read as texts: --numeric %s if that is wrong, --missing "+
-		"with that text if it stands for nothing", name, len(others), cells, are, quote([]byte(others[0])), name)
+	return fmt.Sprintf("column %q: %d of the first %d cells %s %s, so the column is read as categories: --missing %s takes such cells as "+
+		"missing, --numeric %s refuses them", name, len(others), cells, are, quote([]byte(others[0])), shellWord(others[0]), shellWord(name))
 }
 
 // Doubts are what a user should know of how columns were taken, when an open plan is made.
