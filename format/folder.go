@@ -69,7 +69,7 @@ func (f folder) Open(ctx context.Context, b blob.Bucket, p string, o Options) (R
 			return nil, Wrap(f.Info().Name, file, err)
 		}
 	}
-	if r.files, r.notes, err = beside(ctx, b, p, f.Info().Ext); err != nil {
+	if r.files, r.foreign, r.notes, err = beside(ctx, b, p, f.Info().Ext); err != nil {
 		r.Close()
 		return nil, err
 	}
@@ -81,29 +81,36 @@ func (f folder) OpenTable(ctx context.Context, b blob.Bucket, p string, o Option
 	return OpenTable(ctx, f.Codec, b, p, o)
 }
 
-// beside reads the files right below the path that hold no matrix and are not the sidecar of one.
-func beside(ctx context.Context, b blob.Bucket, p, ext string) (files map[string][]byte, notes []string, err error) {
+// beside reads the files right below the path that hold no matrix and are not the sidecar of one. Foreign are those that are deeper or too
+// long.
+func beside(ctx context.Context, b blob.Bucket, p, ext string) (files map[string][]byte, foreign, notes []string, err error) {
 	infos, err := b.List(ctx, p)
 	for _, i := range infos {
 		of, sidecar := strings.CutSuffix(i.Name, SidecarExt)
-		if !blob.Within(p, i.Name) || strings.EqualFold(blob.Ext(i.Name), ext) || sidecar && strings.EqualFold(blob.Ext(of), ext) {
+		if !blob.Within(p, i.Name) {
+			rel, _ := blob.Rel(p, i.Name)
+			foreign = append(foreign, rel)
+			continue
+		}
+		if strings.EqualFold(blob.Ext(i.Name), ext) || sidecar && strings.EqualFold(blob.Ext(of), ext) {
 			continue
 		}
 		name := blob.Base(i.Name)
 		if why := TooLong(name, i.Size); why != "" {
+			foreign = append(foreign, name)
 			notes = append(notes, fmt.Sprintf("file %s left out: %s", i.Name, why))
 			continue
 		}
 		data, err := blob.ReadAll(ctx, b, i.Name, FileLimit(name))
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		if files == nil {
 			files = map[string][]byte{}
 		}
 		files[name] = data
 	}
-	return files, notes, err
+	return files, foreign, notes, err
 }
 
 func (f folder) Explain(ctx context.Context, b blob.Bucket, p string, d *dump.Printer) error {
@@ -179,6 +186,8 @@ type folderReader struct {
 	of    []Reader
 	notes []string
 	files map[string][]byte
+
+	foreign []string // what is below the path and not part of the model
 }
 
 // add opens one file of the folder.
@@ -228,6 +237,9 @@ func (r *folderReader) Notes() []string {
 }
 
 func (r *folderReader) Files() map[string][]byte { return r.files }
+
+// Foreign implements Enclosing.
+func (r *folderReader) Foreign() []string { return r.foreign }
 
 func (r *folderReader) Close() error {
 	var first error

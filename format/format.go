@@ -154,6 +154,12 @@ type Reader interface {
 	Close() error
 }
 
+// Enclosing is a Reader of a folder that knows what else is in it.
+type Enclosing interface {
+	// Foreign names the files and folders below the path that are not part of the model. A model that replaces it would remove them.
+	Foreign() []string
+}
+
 // Verifier is a Reader that can check more than a walk over all values does: checksums, order, coverage.
 type Verifier interface {
 	// Verify describes what is wrong, one problem each; err is what kept it from looking.

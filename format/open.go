@@ -134,6 +134,14 @@ func (r *accompanied) Verify(ctx context.Context) (problems []string, err error)
 	return nil, nil
 }
 
+// Foreign implements Enclosing.
+func (r *accompanied) Foreign() []string {
+	if e, can := r.Reader.(Enclosing); can {
+		return e.Foreign()
+	}
+	return nil
+}
+
 // Extent implements Measurer.
 func (r *accompanied) Extent(name string) (Extent, bool) {
 	if m, can := r.Reader.(Measurer); can {

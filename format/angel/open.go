@@ -114,12 +114,12 @@ func (c codec) open(ctx context.Context, b blob.Bucket, root string, o *format.O
 		t.dirs = []dir{*t.single}
 	}
 	if len(t.dirs) == 0 {
-		if len(t.files) == 0 && t.others == 0 {
+		if len(t.files) == 0 && len(t.others) == 0 {
 			return nil, fmt.Errorf("%w: %w", errNoMatrix, fs.ErrNotExist)
 		}
 		return nil, fmt.Errorf("%w: %w", errNoMatrix, format.ErrUnknown)
 	}
-	r := &reader{bucket: b}
+	r := &reader{bucket: b, foreign: t.foreign()}
 	if t.dirs[0].name == "" && len(t.dirs) == 1 {
 		t.files = nil
 	}

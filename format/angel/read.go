@@ -13,18 +13,22 @@ import (
 
 // reader is an open model folder. It holds no file open between walks.
 type reader struct {
-	bucket blob.Bucket
-	stored []*stored
-	metas  []matrix.Meta
-	notes  []string
-	files  map[string][]byte
-	orphan []string // folders of data files whose metadata are missing, beside others that have theirs
+	bucket  blob.Bucket
+	stored  []*stored
+	metas   []matrix.Meta
+	notes   []string
+	files   map[string][]byte
+	orphan  []string // folders of data files whose metadata are missing, beside others that have theirs
+	foreign []string // what is below the path and not part of the model
 }
 
 func (r *reader) Matrices() []matrix.Meta  { return r.metas }
 func (r *reader) Notes() []string          { return r.notes }
 func (r *reader) Files() map[string][]byte { return r.files }
 func (r *reader) Close() error             { return nil }
+
+// Foreign implements format.Enclosing.
+func (r *reader) Foreign() []string { return r.foreign }
 
 // Extent implements format.Measurer.
 func (r *reader) Extent(matrixName string) (x format.Extent, ok bool) {

@@ -18,7 +18,7 @@ type tree struct {
 	path   string
 	dirs   []dir
 	files  []blob.Info // right below the path and of no matrix
-	others int         // deeper files of no matrix
+	others []string    // deeper files of no matrix
 	bare   []dir       // folders of data files beside others that have metadata
 	single *dir        // the path itself, if it is a file
 }
@@ -105,6 +105,23 @@ func (t *tree) models() (paths []string) {
 	return paths
 }
 
+// foreign are the names below the path that belong to no matrix and are not small files next to the matrices. If the only matrices are in a
+// folder of the path, that folder is the model, and the path holds it.
+func (t *tree) foreign() (names []string) {
+	names = append(slices.Clone(t.others), t.orphans()...)
+	for _, i := range t.files {
+		if base := blob.Base(i.Name); format.TooLong(base, i.Size) != "" {
+			names = append(names, base)
+		}
+	}
+	if models := t.models(); len(models) == 1 && models[0] != t.path && !slices.ContainsFunc(t.dirs, func(d dir) bool {
+		return !strings.Contains(d.name, "/")
+	}) {
+		names = append(names, models...)
+	}
+	return names
+}
+
 // orphans are the folders of data files that are not read since others have metadata and they have none.
 func (t *tree) orphans() (names []string) {
 	for _, d := range t.bare {
@@ -121,7 +138,9 @@ func (t *tree) orphans() (names []string) {
 // rest is a folder of no matrix.
 func (t *tree) rest(d *dir) {
 	if d.name != "" {
-		t.others += len(d.sizes)
+		for _, f := range slices.Sorted(maps.Keys(d.sizes)) {
+			t.others = append(t.others, blob.Join(d.name, f))
+		}
 		return
 	}
 	for _, f := range slices.Sorted(maps.Keys(d.sizes)) {
@@ -264,8 +283,8 @@ func (t *tree) extras(ctx context.Context, b blob.Bucket) (files map[string][]by
 		}
 		files[base] = data
 	}
-	if t.others > 0 {
-		notes = append(notes, format.Warning(fmt.Sprintf("%d files in folders without metadata", t.others)))
+	if len(t.others) > 0 {
+		notes = append(notes, format.Warning(fmt.Sprintf("%d files in folders without metadata", len(t.others))))
 	}
 	return files, notes, nil
 }
