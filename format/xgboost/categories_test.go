@@ -60,3 +60,21 @@ func TestCutCategories(t *testing.T) {
 		t.Errorf("written again: %v %q, %v", e, notes, err)
 	}
 }
+
+// TestWholeCategories reads categories that are integers with more digits than a float64.
+func TestWholeCategories(t *testing.T) {
+	want := "-9223372036854775808 -5 9007199254740993 9007199254740995"
+	for _, name := range []string{"int64_pandas.json", "int64_pandas.ubj"} {
+		b, err := os.ReadFile("testdata/categories/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, _, err := parse(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(e.Features.At(0).Levels, " "); got != want {
+			t.Errorf("%s: categories %s, want %s", name, got, want)
+		}
+	}
+}

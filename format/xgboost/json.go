@@ -1,8 +1,10 @@
 package xgboost
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
+	"strconv"
 
 	"thole.example/internal/number"
 )
@@ -264,6 +266,20 @@ func (r *textReader) doubles(to []float64) []float64 {
 
 func (r *textReader) wholes(to []int64) []int64 {
 	r.list(func(i int) { to = append(to, r.whole(i)) })
+	return to
+}
+
+func (r *textReader) spellings(to []string) []string {
+	r.list(func(i int) {
+		start := r.pos
+		word := r.token()
+		r.pos = start
+		v := numberOf(r, i, number.ParseFloat64) // which checks the word
+		if bytes.ContainsAny(word, ".eENI") {
+			word = strconv.AppendFloat(nil, v, 'g', -1, 64)
+		}
+		to = append(to, string(word))
+	})
 	return to
 }
 

@@ -17,17 +17,25 @@ func (m *model) cats(v values) {
 			at := v.off()
 			var offsets []int64
 			var list []float64
+			var numbers []string
 			typed := false // values are numbers and no texts
 			fields(v, map[string]func(){
 				"type":    func() { typed = true; v.number() },
 				"offsets": func() { offsets = v.wholes(nil) },
-				"values":  func() { list = v.doubles(nil) },
+				"values": func() {
+					if typed {
+						numbers = v.spellings(nil)
+					} else {
+						list = v.doubles(nil)
+					}
+				},
 			})
-			if typed {
-				numbers := make([]string, len(list))
-				for i, n := range list {
-					numbers[i] = strconv.FormatFloat(n, 'g', -1, 64)
+			for _, n := range list { // of a file with the values before their type
+				if typed {
+					numbers = append(numbers, strconv.FormatFloat(n, 'g', -1, 64))
 				}
+			}
+			if typed {
 				m.levels = append(m.levels, numbers)
 				return
 			}

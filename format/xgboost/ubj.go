@@ -2,6 +2,7 @@ package xgboost
 
 import (
 	"math"
+	"strconv"
 
 	"thole.example/wire"
 )
@@ -298,6 +299,19 @@ func (r *binaryReader) wholes(to []int64) []int64 {
 	r.list(func(i int, of byte) {
 		at := r.off()
 		to = append(to, r.wholeOf(r.elementMark(of), at))
+	})
+	return to
+}
+
+func (r *binaryReader) spellings(to []string) []string {
+	r.list(func(i int, of byte) {
+		at := r.off()
+		switch mark := r.elementMark(of); mark {
+		case 'd', 'D':
+			to = append(to, strconv.FormatFloat(r.numberOf(mark, at), 'g', -1, 64))
+		default:
+			to = append(to, strconv.FormatInt(r.wholeOf(mark, at), 10))
+		}
 	})
 	return to
 }

@@ -29,6 +29,8 @@ type values interface {
 	floats(to []float32) []float32
 	doubles(to []float64) []float64
 	wholes(to []int64) []int64
+	// spellings appends an array of numbers as texts: integers with all their digits, others with the fewest that read back as the same.
+	spellings(to []string) []string
 	// flags appends an array of true and false, or 1 and 0.
 	flags(to []int64) []int64
 	skip()
