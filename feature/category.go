@@ -255,6 +255,32 @@ func (l *levels) alias(texts []string, from int, as Comparison) {
 			l.set(h, int32(n+from))
 		}
 	}
+	if as != AsTexts && areSingles(texts) {
+		for n, text := range texts {
+			v, _ := number.ParseFloat64([]byte(text))
+			if h := hashText(number.AppendPlain32(room[:0], float32(v))); text != "" && l.find(h) < 0 {
+				l.set(h, int32(n+from))
+			}
+		}
+	}
+}
+
+// areSingles reports whether all categories are numbers of float32, some of them with the digits of float64: 0.10000000149011612, as
+// LightGBM writes the category 0.1 of float32, which tables hold as 0.1.
+func areSingles(texts []string) (long bool) {
+	var room [64]byte
+	for _, text := range texts {
+		v, n := number.ParseFloat64([]byte(text))
+		switch {
+		case text == "":
+		case n != len(text) || float64(float32(v)) != v:
+			return false
+		default:
+			plain := number.AppendPlain(room[:0], v)
+			long = long || len(number.AppendPlain32(nil, float32(v))) < len(plain)
+		}
+	}
+	return long
 }
 
 // sameText reports whether two texts spell the same one of some categories.

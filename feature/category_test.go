@@ -99,6 +99,9 @@ func TestStoredSpellings(t *testing.T) {
 		{Texts{"0", "1", "2"}, map[string]string{"True": "x other", "2.0": "x=2"}},
 		{Texts{"1.0", "unknown"}, map[string]string{"1": "x=1.0", "unknown": "x=unknown"}},
 		{Texts{"01", "1"}, map[string]string{"01": "x=01", "1": "x=1", "1.0": "x other", "001": "x other"}},
+		{Texts{"0.10000000149011612", "2.5"}, map[string]string{"0.1": "x=0.10000000149011612", "0.10000000149011612": "x=0.10000000149011612"}},
+		{Texts{"0.10000000149011612", "0.3"}, map[string]string{"0.1": "x other", "0.3": "x=0.3"}},
+		{Texts{"0.10000000149011612", "a"}, map[string]string{"0.1": "x other"}},
 	} {
 		tr, err := New(nil, []Column{{Name: "x", Kind: Categorical, Levels: c.levels, Other: true}})
 		if err != nil {
