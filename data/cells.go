@@ -19,6 +19,9 @@ type CellTable interface {
 	Status(column int) (index bool, err error)
 	// Zones are the time zones of columns of instants, by the name of the column.
 	Zones() map[string]string
+	// Widen lets a column give float32 and half floats with all digits of the float64 that they are, and not as the shortest decimals that
+	// stand for them. It reports whether the column has such numbers.
+	Widen(column string) bool
 	// Rows is how many there are.
 	Rows() int64
 	// Blocks gives the cells of the columns of the rows lo to hi as texts, at most feature.BlockRows of them at a time: those of each

@@ -172,6 +172,7 @@ func (s *settings) planSheet(sh *sheet, header []string, rows [][]string, plan *
 	}
 	if sh.cells != nil {
 		sh.plan.Zoned(sh.cells.Zones())
+		s.widen(sh)
 	}
 	switch {
 	case s.NoLabel || sh.plan.Has(feature.Label):
@@ -187,6 +188,21 @@ func (s *settings) planSheet(sh *sheet, header []string, rows [][]string, plan *
 	}
 	sh.rows = min(feature.BlockRows, max(1, blockCells/max(1, len(sh.used))))
 	return nil
+}
+
+// widen reads float32 numbers exactly if the model wants it, and notes where CSV files are read differently.
+func (s *settings) widen(sh *sheet) {
+	t := s.columns().Transform
+	if t == nil || !t.Widened {
+		return
+	}
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if c.Kind == feature.Numeric && sh.cells.Widen(c.Name) && s.Exact {
+			sh.doubts = append(sh.doubts, fmt.Sprintf("column %q has numbers of less than 64 bits, whose exact values are compared with the "+
+				"model's float64 thresholds, as by LightGBM; a CSV file of this table has rounded decimals, which may be scored differently", c.Name))
+		}
+	}
 }
 
 // folderSamples are values of the columns of folders that the files do not have themselves.

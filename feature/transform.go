@@ -30,6 +30,9 @@ type Transform struct {
 	Decimal byte
 	// Float32 says that numbers are rounded to float32 as they are read, as older models did in training.
 	Float32 bool
+	// Widened says that float32 and half floats of binary files are widened, as LightGBM and XGBoost do, and not read as the shortest
+	// decimals that stand for them, as CSV files have them. It is not saved: such models have no transformation.
+	Widened bool
 
 	fields []field
 	first  []int

@@ -8,8 +8,9 @@ import (
 )
 
 // Bind is how a table becomes examples of trees that were not learned from one, such as those of LightGBM's and XGBoost's files: columns
-// are found by the names of the features, numbers are as they are, and a text is the number of its level; one that is no level is
-// missing. missing are the texts that stand for nothing, nil for the usual ones, and more the other columns (labels, weights, groups).
+// are found by the names of the features, numbers are as they are, float32 widened, and a text is the number of its level; one that is no
+// level is missing. missing are the texts that stand for nothing, nil for the usual ones, and more the other columns (labels, weights,
+// groups).
 func Bind(features tree.Features, missing []string, more ...feature.Column) (*feature.Transform, *View, error) {
 	if missing == nil {
 		missing = feature.MissingTexts()
@@ -31,6 +32,7 @@ func Bind(features tree.Features, missing []string, more ...feature.Column) (*fe
 	if err != nil {
 		return nil, nil, err
 	}
+	t.Widened = true
 	v, err := newView(t, true)
 	return t, v, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"time"
 
@@ -36,7 +37,7 @@ func openTable(ctx context.Context, in *blob.Paths, path string) (data.CellTable
 	if err != nil {
 		return nil, err
 	}
-	c := &cellTable{t, t.Columns(), make([]*time.Location, len(t.Columns()))}
+	c := &cellTable{t, slices.Clone(t.Columns()), make([]*time.Location, len(t.Columns()))}
 	for i := range c.columns {
 		c.zones[i], _ = feature.ParseZone(c.columns[i].Zone) // an unknown one is an error where the column is one of dates
 	}
@@ -52,6 +53,16 @@ func (t *cellTable) Zones() map[string]string {
 		}
 	}
 	return all
+}
+
+// Widen implements data.CellTable.
+func (t *cellTable) Widen(column string) (narrow bool) {
+	for i := range t.columns {
+		if c := &t.columns[i]; c.Name == column && c.Stored != matrix.Invalid {
+			c.Stored, narrow = matrix.Invalid, true
+		}
+	}
+	return narrow
 }
 
 // Header implements data.CellTable.
