@@ -28,6 +28,8 @@ const (
 	formatPart, shapePart, dataPart = "format", "shape", "data"
 	// isArrayPart says which of SciPy's classes the matrix has.
 	isArrayPart = "_is_array"
+	// coordinatesPart has the indices of an array that has not two dimensions, in place of row and col.
+	coordinatesPart = "coords"
 
 	textLimit     = 4 << 10  // bytes of a member that has the name of a sparse format
 	sparseInflate = 64 << 20 // bytes held of deflated members of a sparse matrix; more if it is 16 times what they are deflated to
@@ -57,6 +59,10 @@ func newSparse(kind string, arrays map[string]*member) (*sparse, error) {
 	if !known || arrays[shapePart] == nil || arrays[dataPart] == nil {
 		return nil, nil
 	}
+	if m := arrays[coordinatesPart]; m != nil && kind == "coo" {
+		return nil, m.at(&wire.At{Err: fmt.Errorf("a sparse array of one dimension, or of more than two, want a matrix: reshape it before "+
+			"save_npz: %w", format.ErrVersion)})
+	}
 	s := &sparse{kind: kind, parts: map[string]*member{}}
 	for _, part := range append([]string{shapePart, dataPart}, names...) {
 		m := arrays[part]
@@ -80,7 +86,7 @@ func newSparse(kind string, arrays map[string]*member) (*sparse, error) {
 	}
 	data := s.parts[dataPart]
 	if s.dtype = data.head.DType; data.head.fields != nil || data.head.Origin != "" || s.dtype == matrix.F16 {
-		return nil, data.at(&wire.At{Err: fmt.Errorf("a sparse matrix of %s, want numbers that are real: %w", data.head.typeName(),
+		return nil, data.at(&wire.At{Err: fmt.Errorf("a sparse matrix of %s, want f4, f8, integers or b1: %w", data.head.typeName(),
 			format.ErrVersion)})
 	}
 	shape, err := s.whole(shapePart)

@@ -117,7 +117,7 @@ func TestSciPyRefused(t *testing.T) {
 		"three sizes":   {[]string{"indptr", numbersOf(0, 1), "indices", numbersOf(1), "shape", numbersOf(1, 2, 3), "data", numbersOf(1)}, format.ErrVersion, "[1 2 3]"},
 		"missing":       {[]string{"indptr", numbersOf(0, 1), "shape", numbersOf(1, 5), "data", numbersOf(1)}, format.ErrCorrupt, "without a member indices.npy"},
 		"sum":           {[]string{"indptr", numbersOf(0, 2), "indices", numbersOf(1, 1), "shape", numbersOf(1, 5), "data", numbersOf(127, 1)}, format.ErrCorrupt, "cell (0, 1)"},
-		"half":          {[]string{"indptr", numbersOf(0, 1), "indices", numbersOf(1), "shape", numbersOf(1, 5), "data", arrayOf("<f2", "(1,)", "ab")}, format.ErrVersion, "<f2"},
+		"half":          {[]string{"indptr", numbersOf(0, 1), "indices", numbersOf(1), "shape", numbersOf(1, 5), "data", arrayOf("<f2", "(1,)", "ab")}, format.ErrVersion, "<f2, want f4, f8"},
 		"float indices": {[]string{"indptr", numbersOf(0, 1), "indices", arrayOf("<f4", "(1,)", "abcd"), "shape", numbersOf(1, 5), "data", numbersOf(1)}, format.ErrCorrupt, "want whole numbers"},
 		"no rows":       {[]string{"indptr", numbersOf(), "indices", numbersOf(), "shape", numbersOf(0, 5), "data", numbersOf()}, format.ErrCorrupt, "0 numbers, want 1"},
 	} {
@@ -131,6 +131,16 @@ func TestSciPyRefused(t *testing.T) {
 				t.Errorf("%s: %v, want %v with %q", name, err, c.want, c.text)
 			}
 		}
+	}
+}
+
+// TestSciPyDimensions refuses a sparse array of one dimension and names what to do.
+func TestSciPyDimensions(t *testing.T) {
+	members := []string{"format.npy", arrayOf("|S3", "()", "coo"), "coords.npy", arrayOf("|i1", "(1, 1)", "\x02"), "shape.npy", numbersOf(5),
+		"data.npy", numbersOf(1)}
+	_, err := loadArchive(t, zipOf(t, zip.Store, members...))
+	if !errors.Is(err, format.ErrVersion) || !strings.Contains(err.Error(), "one dimension") || !strings.Contains(err.Error(), "reshape") {
+		t.Errorf("%v, want an error that names the dimensions", err)
 	}
 }
 
