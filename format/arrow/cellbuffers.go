@@ -135,7 +135,7 @@ func (s *cellSource) cells(c *cellBuffers, b *batch, node, at int, f *field) (er
 		d, size = t.index, int64(t.index.Size())
 	}
 	switch {
-	case t.index == matrix.Invalid && t.storage == decimals:
+	case t.index == matrix.Invalid && (t.storage == decimals || t.storage == fixed):
 		size = int64(t.size)
 	case t.index != matrix.Invalid || t.storage == numbers:
 	case t.storage == views16:

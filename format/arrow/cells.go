@@ -17,6 +17,7 @@ const (
 	decimals                // as whole numbers of some bytes
 	offsets                 // text behind each other, and where each begins in 32 bits
 	longs                   // the same in 64 bits
+	fixed                   // texts of the same number of bytes
 	views16                 // short text, or where in some buffer it is, in 16 bytes
 	vacant                  // nowhere: all are missing
 )
@@ -28,8 +29,8 @@ type cellType struct {
 	unsigned bool
 	when     format.TimeType // of times, durations and times of day
 	raw      matrix.DType    // of numbers
-	size     int             // bytes of a decimal number
-	digits   int             // of it behind the point
+	size     int             // bytes of a decimal number or a text of fixed size
+	digits   int             // of a decimal number behind the point
 	text     string          // what it is called
 }
 
@@ -126,6 +127,10 @@ func typeOf(kind uint8, typ tab) (c cellType) {
 		c.decimal(int(typ.i32(0, 0)), int(typ.i32(1, 0)), typ.i32(2, 128))
 	case kind == typeNull:
 		c.storage, c.kind = vacant, format.Text
+	case kind == typeFixedBinary:
+		if c.size = int(typ.i32(0, 0)); c.size > 0 && c.size <= maxFixed {
+			c.storage, c.kind = fixed, format.Text
+		}
 	case kind == typeBinary || kind == typeUTF8:
 		c.storage, c.kind = offsets, format.Text
 	case kind == typeLargeBinary || kind == typeLargeUTF8:
@@ -135,6 +140,8 @@ func typeOf(kind uint8, typ tab) (c cellType) {
 	}
 	return c
 }
+
+const maxFixed = 1 << 10 // bytes of a text of fixed size: a block of them is in memory
 
 const maxScale = 400 // digits of a decimal number before or behind the point: more than any double has
 

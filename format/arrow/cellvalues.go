@@ -126,6 +126,8 @@ func (c *cellReader) append(lo, n int64, to *format.Cells) error {
 		return c.numbers(lo, n, c.of.raw, to)
 	case c.of.storage == decimals:
 		return c.decimals(lo, n, to)
+	case c.of.storage == fixed:
+		return c.fixed(lo, n, to)
 	case c.of.storage == views16:
 		return c.viewed(lo, n, to)
 	}
@@ -224,6 +226,22 @@ func widened[T int64 | float64, S wire.Number](to []T, raw []byte) []T {
 		to[start+i] = T(v)
 	}
 	return to
+}
+
+// fixed appends texts of the same size.
+func (c *cellReader) fixed(lo, n int64, to *format.Cells) error {
+	size := int64(c.of.size)
+	raw, err := c.stored(lo, n, size)
+	if err != nil {
+		return err
+	}
+	end := int64(len(to.Text.Bytes))
+	to.Text.Bytes = append(to.Text.Bytes, raw...)
+	for range n {
+		end += size
+		to.Text.End = append(to.Text.End, end)
+	}
+	return nil
 }
 
 // decimals appends decimal numbers. What stands in the place of a null may be anything.

@@ -22,6 +22,7 @@ const (
 	typeTimestamp   = 10
 	typeList        = 12
 	typeUnion       = 14
+	typeFixedBinary = 15
 	typeFixedList   = 16
 	typeDuration    = 18
 	typeLargeBinary = 19
