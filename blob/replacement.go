@@ -84,7 +84,13 @@ func (r *replacement) finish(ctx context.Context, b Bucket, folder, last string)
 			rerr := b.Remove(ctx, to+ReplacingExt)
 			return rerr != nil, errors.Join(err, rerr)
 		default:
-			return true, err
+			now, serr := b.State(ctx, main)
+			old, oerr := b.State(ctx, to)
+			if serr != nil || oerr != nil || now != r.Main || old != r.Over {
+				return true, err
+			}
+			rerr := b.Remove(ctx, to+ReplacingExt) // nothing was moved
+			return rerr != nil, errors.Join(err, rerr)
 		}
 	}
 	for _, f := range r.Files {

@@ -297,7 +297,13 @@ func TestSaveFails(t *testing.T) {
 					err = p.Save(ctx, o)
 					return nil
 				})
-				first := version(t, store, o)
+				first := value(t, store, o)
+				if _, serr := blob.Settle(t.Context(), store, o.Path); serr != nil { // as the next save does
+					t.Error(serr)
+				}
+				if now := version(t, store, o); now != first {
+					t.Errorf("version %v once the replacement has ended, and %v before", now, first)
+				}
 				if err == nil {
 					if first != 2 {
 						t.Errorf("save without an error left version %v", first)
@@ -315,8 +321,8 @@ func TestSaveFails(t *testing.T) {
 	}
 }
 
-// version is the version of the model in the bucket, the same in all of its matrices, with nothing left beside it.
-func version(t *testing.T, b blob.Bucket, o ps.SaveOptions) float32 {
+// value is the version of the model in the bucket, the same in all of its matrices.
+func value(t *testing.T, b blob.Bucket, o ps.SaveOptions) float32 {
 	t.Helper()
 	r, _, err := codecs.Open(t.Context(), b, o.Path, "", format.Options{})
 	if err != nil {
@@ -340,6 +346,13 @@ func version(t *testing.T, b blob.Bucket, o ps.SaveOptions) float32 {
 	if len(found) != 1 || len(r.Matrices()) != 2 {
 		t.Errorf("%d matrices of the versions %v, want two of one", len(r.Matrices()), found)
 	}
+	return v
+}
+
+// version is its value, with nothing left beside it.
+func version(t *testing.T, b blob.Bucket, o ps.SaveOptions) float32 {
+	t.Helper()
+	v := value(t, b, o)
 	infos, err := b.List(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
