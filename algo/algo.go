@@ -102,7 +102,15 @@ type Defaults struct {
 	// Where each feature has numbers of its own, the loss of the training examples falls long after that of others rises.
 	Rows int `json:"rows"`
 	Most int `json:"most"`
+	// Rare is how many examples a feature has to have in order not to be learned by heart in Most epochs: where half of the features have
+	// fewer, there are RareMost. 0: there are always Most.
+	Rare uint32 `json:"rare,omitempty"`
+	// Minor is the share of the rarer of two classes below which a second epoch learns its examples by heart, and predicts too few others.
+	Minor float64 `json:"minor,omitempty"`
 }
+
+// RareMost is how many epochs networks make at most where most features are rare (Defaults.Rare).
+const RareMost = 2
 
 // EpochsOf is how many epochs a training of so many examples makes that is not told; 0: it finds out.
 func (d *Defaults) EpochsOf(examples int) int {

@@ -6,7 +6,7 @@ import "thole.example/graph"
 // Factorization-Machine based Neural Network for CTR Prediction, 2017).
 var deepfm = Algo{
 	Name: "deepfm", Help: "factorization machine and fully connected network over the same vectors", Task: Classification,
-	Defaults: netDefaults, Wide: factorWide, Sizes: deepSize,
+	Defaults: netDefaults, Wide: deepWide, Sizes: deepSize,
 	File: func(s Size) *graph.File {
 		return total([]graph.Entry{
 			firstOrder(), small(vectors(s, true)),

@@ -7,7 +7,7 @@ import "thole.example/graph"
 var ffm = Algo{
 	Name: "ffm", Help: "field-aware factorization machine",
 	Also: []string{"FieldAwareFactorizationMachines", "FieldAwareFactorizationMachine"},
-	Task: Classification, Defaults: netDefaults, Wide: netWide,
+	Task: Classification, Defaults: netDefaults, Wide: fieldWide,
 	Sizes: Size{Fields: deepSize.Fields, Factors: 4},
 	File: func(s Size) *graph.File {
 		return total([]graph.Entry{

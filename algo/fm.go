@@ -8,7 +8,7 @@ import "thole.example/graph"
 var fm = Algo{
 	Name: "fm", Help: "factorization machine",
 	Also: []string{"FactorizationMachines", "FactorizationMachine"},
-	Task: Classification, Defaults: netDefaults, Wide: factorWide,
+	Task: Classification, Defaults: factorDefaults, Wide: factorWide,
 	Sizes: Size{Factors: deepSize.Factors},
 	File: func(s Size) *graph.File {
 		return total([]graph.Entry{

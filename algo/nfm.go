@@ -7,7 +7,7 @@ import "thole.example/graph"
 var nfm = Algo{
 	Name: "nfm", Help: "neural factorization machine",
 	Also: []string{"NeuralFactorizationMachines", "NeuralFactorizationMachine"},
-	Task: Classification, Defaults: netDefaults, Wide: netWide,
+	Task: Classification, Defaults: factorDefaults, Wide: fieldWide,
 	Sizes: Size{Factors: deepSize.Factors, Hidden: deepSize.Hidden},
 	File: func(s Size) *graph.File {
 		return total([]graph.Entry{

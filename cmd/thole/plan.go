@@ -255,8 +255,12 @@ func (p *plan) suit() error {
 	p.recipe = p.recipe.ForLabels(nil, p.train.Label, p.train.Weight, p.conf.Classes)
 	if p.widens() {
 		p.recipe.Defaults = *p.recipe.Wide // p.recipe is a copy
-		if p.recipe.Network() && p.recipe.Task == algo.Classification && p.minority() < rareClass {
+		if p.recipe.Network() && p.recipe.Task == algo.Classification && p.minority() < p.recipe.Defaults.Minor {
 			p.recipe.Defaults.Most = 1
+		}
+	} else if d := &p.recipe.Defaults; d.Rare > 0 && p.recipe.Task.Classes() && d.EpochsOf(p.train.Len()) > algo.RareMost {
+		if p.mostlyRare(d.Rare) {
+			d.Most = algo.RareMost
 		}
 	}
 	p.recipe = p.recipe.ForRows(p.train.Len())
@@ -276,10 +280,6 @@ func (p *plan) sayPenalty(e *env, least float64) {
 	}
 }
 
-// rareClass is the share of the rarer class below which networks of many features make one epoch by default: in a second one they learn
-// the features of its examples by heart, and predict too little for others in the sum.
-const rareClass = 0.05
-
 // minority is the share of the rarer of two classes among the training examples.
 func (p *plan) minority() float64 {
 	positive := 0
@@ -294,6 +294,12 @@ func (p *plan) minority() float64 {
 // Fewer rare features than rareFrom are those of examples written by hand, which are to be learned as they are.
 const rareBelow, rareFrom = 10, 100
 
+// mostlyRare reports whether at least half of the features have fewer examples than that.
+func (p *plan) mostlyRare(examples uint32) bool {
+	occur, rare := p.train.Rare(examples)
+	return rare >= max(rareFrom, occur/2)
+}
+
 // widens reports whether the recipe's defaults for many features are taken: there are many, or, as regressions have no penalty, most are
 // rare. Those with another update rule are taken by a user who chose that one, or nothing of the rule and the schedule.
 func (p *plan) widens() bool {
@@ -303,7 +309,7 @@ func (p *plan) widens() bool {
 	case d == nil:
 		return false
 	case p.conf.Dim > 0 && p.conf.Dim <= graph.WholeLimit:
-		if occur, rare := p.train.Rare(rareBelow); p.recipe.Task != algo.Regression || rare < max(rareFrom, occur/2) {
+		if p.recipe.Task != algo.Regression || !p.mostlyRare(rareBelow) {
 			return false
 		}
 	}
