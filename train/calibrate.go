@@ -39,39 +39,92 @@ const (
 	calibrationErrors = 3
 )
 
-// calibrationBoard has, for each round, the sums over the sample of weight times prediction of each class, of weight times its variance, of
+// calibrationBoard has, for each round, the sums over the sample of weight times prediction of each class, of weight times its square, of
 // the weights and of their squares.
 const calibrationBoard = "train.calibration"
 
-// probabilities are those of the classes by scores, as many as there are scores; nil: the loss has none.
-func probabilities(name string) func(to, score []float64) {
+// expectation is what scores predict of the labels. Where a loss has one, the mean prediction is the mean label at the least loss that
+// biases reach.
+type expectation struct {
+	of   func(to, score []float64)                // predictions by the scores, as many as there are scores
+	step func(mean, label, slope float64) float64 // what to add to a bias where the mean prediction should be the label; slope is its derivative
+}
+
+// expects is the expectation of a loss; nil: it has none.
+func expects(name string) *expectation {
 	switch name {
 	case "logloss":
-		return func(to, score []float64) { to[0] = loss.Sigmoid(score[0]) }
+		return &expectation{func(to, score []float64) { to[0] = loss.Sigmoid(score[0]) }, func(mean, label, slope float64) float64 {
+			return within1((math.Log(label/mean) - math.Log((1-label)/(1-mean))) * mean * (1 - mean) / slope)
+		}}
 	case "softmaxloss":
-		return func(to, score []float64) {
-			top, sum := score[0], 0.0
-			for _, s := range score {
-				top = max(top, s)
-			}
-			for k, s := range score {
-				to[k] = math.Exp(s - top)
-				sum += to[k]
-			}
-			for k := range to {
-				to[k] /= sum
-			}
-		}
+		return &expectation{softmax, logRatio}
+	case "poissonloss":
+		return &expectation{func(to, score []float64) { to[0] = math.Exp(score[0]) }, logRatio}
+	case "l2loss":
+		return &expectation{func(to, score []float64) { to[0] = score[0] }, func(mean, label, _ float64) float64 { return label - mean }}
 	}
 	return nil
 }
 
-// shares are the shares of the classes that have scores in the weight of all training examples.
-func (o *Options) shares() []float64 {
-	if o.Own != nil {
-		return o.Own.Shares
+func logRatio(mean, label, _ float64) float64 { return within1(math.Log(label / mean)) }
+
+func within1(step float64) float64 { return max(-1, min(1, step)) }
+
+func softmax(to, score []float64) {
+	top, sum := score[0], 0.0
+	for _, s := range score {
+		top = max(top, s)
 	}
-	return sharesOf(o.Data.Label, o.Data.Weight, o.Model.Width)
+	for k, s := range score {
+		to[k] = math.Exp(s - top)
+		sum += to[k]
+	}
+	for k := range to {
+		to[k] /= sum
+	}
+}
+
+// labelMean is the mean of the labels of all training examples, by their weights, of classes of one class: 1 where it is it, else 0.
+type labelMean struct {
+	Mean float64
+	Size float64 // by which differences are measured: that of the mean, but of numbers at least a hundredth of their root mean square
+}
+
+// labelMeans are those of the training examples; nil: no finite score has them.
+func (o *Options) labelMeans() (all []labelMean) {
+	if o.Own != nil {
+		return o.Own.Means
+	}
+	return labelMeans(o.Model.Loss.Name(), o.Data.Label, o.Data.Weight, o.Model.Width)
+}
+
+func labelMeans(loss string, label, weight []float32, width int) (all []labelMean) {
+	switch loss {
+	case "l2loss", "poissonloss":
+		weights, sum, squares := 0.0, 0.0, 0.0
+		for i, y := range label {
+			w, v := weightOf(weight, i), float64(y)
+			weights += w
+			sum += float64(w * v)
+			squares += float64(w * v * v)
+		}
+		m := labelMean{sum / weights, max(math.Abs(sum/weights), math.Sqrt(squares/weights)/100)}
+		if loss == "poissonloss" {
+			m.Size = m.Mean
+		}
+		if m.Size > 0 {
+			all = append(all, m)
+		}
+		return all
+	}
+	for _, v := range sharesOf(label, weight, width) {
+		if !(v > 0 && v < 1) {
+			return nil
+		}
+		all = append(all, labelMean{v, v})
+	}
+	return all
 }
 
 func weightOf(weight []float32, i int) float64 {
@@ -101,10 +154,10 @@ func sharesOf(label, weight []float32, width int) []float64 {
 // Ratio is the mean prediction over the share of the positive class, by the weights; 0 where the loss has no probability of two classes,
 // or there is one class.
 func (s *Scored) Ratio() float64 {
-	of := probabilities(s.Loss.Name())
-	if of == nil || len(s.Score) != len(s.Label) {
+	if s.Loss.Name() != "logloss" || len(s.Score) != len(s.Label) {
 		return 0
 	}
+	of := expects("logloss").of
 	sum, all, p := 0.0, 0.0, []float64{0}
 	for i := range s.Score {
 		of(p, s.Score[i:i+1])
@@ -163,7 +216,7 @@ func (s *sampled) sums(of func(to, score []float64), by []float64, offset float6
 		}
 		for k, p := range p {
 			sums[k] += float64(w * p)
-			sums[width+k] += float64(w * p * (1 - p))
+			sums[width+k] += float64(w * p * p)
 		}
 		sums[2*width] += w
 		sums[2*width+1] += float64(w * w)
@@ -174,23 +227,21 @@ func (s *sampled) sums(of func(to, score []float64), by []float64, offset float6
 // calibrate measures how far the mean prediction is from the mean label, and has the bias of the scores make up for the difference, if
 // that is asked for: steps end a training where the last batches left the bias.
 func (l *loop) calibrate(ctx context.Context, r *Report) error {
-	of := probabilities(l.Model.Loss.Name())
-	if of == nil || !l.Measured {
+	e := expects(l.Model.Loss.Name())
+	if e == nil || !l.Measured {
 		return nil
 	}
-	share := l.shares()
-	for _, v := range share {
-		if !(v > 0 && v < 1) { // no score leads there
-			return nil
-		}
+	label := l.labelMeans()
+	if label == nil { // no score leads there
+		return nil
 	}
 	s, err := l.sample(ctx)
 	if err != nil {
 		return err
 	}
-	by, c := make([]float64, len(share)), &r.Calibration
+	by, c, measured := make([]float64, len(label)), &r.Calibration, false
 	for round := range l.rounds() {
-		if err := l.showSums(round, s.sums(of, by, l.Offset)); err != nil {
+		if err := l.showSums(round, s.sums(e.of, by, l.Offset)); err != nil {
 			return err
 		}
 		changed, err := l.assemble(ctx, l.before+r.Epochs)
@@ -207,17 +258,17 @@ func (l *loop) calibrate(ctx context.Context, r *Report) error {
 			}
 			continue
 		}
-		m := means{share, got[0].Data.Values().([]float64)}
+		m := means{label, got[0].Data.Values().([]float64)}
 		ratio, apart := m.ratio(float64(len(s.weight)*len(l.present)) / float64(l.rows()))
 		if math.IsNaN(ratio) || math.IsInf(ratio, 0) { // evaluate says it
 			return nil
 		}
-		if c.Ratio = ratio; c.Was == 0 {
-			if c.Was = ratio; !apart || !l.Calibrate || l.Model.Bias == "" {
+		if c.Ratio = ratio; !measured {
+			if c.Was, measured = ratio, true; !apart || !l.Calibrate || l.Model.Bias == "" {
 				return nil
 			}
 		}
-		if !m.next(by) {
+		if !m.next(by, e.step) {
 			break
 		}
 	}
@@ -266,43 +317,50 @@ func (l *loop) moveBias(ctx context.Context, by []float64) error {
 	return l.meet(ctx)
 }
 
-// means are the shares of classes in the labels, and the sums of a column of the board.
-type means struct{ share, sums []float64 }
+// means are those of the labels, and the sums of a column of the board.
+type means struct {
+	label []labelMean
+	sums  []float64
+}
 
-// ratio is the mean prediction over the share of the class where they differ most, and whether that is more than the sample, which is that
-// part of all examples, may show by chance.
+// of is the mean prediction of a class, and the mean of its square.
+func (m means) of(k int) (mean, square float64) {
+	weight := m.sums[2*len(m.label)]
+	return m.sums[k] / weight, m.sums[len(m.label)+k] / weight
+}
+
+// ratio is the mean prediction over the mean label, of the class where they differ most, and whether that is more than the sample, which
+// is that part of all examples, may show by chance. It is 0 where the mean label is too small to divide by.
 func (m means) ratio(part float64) (ratio float64, apart bool) {
-	width, far := len(m.share), 0.0
+	width, far := len(m.label), 0.0
 	weight, squares := m.sums[2*width], m.sums[2*width+1]
 	ratio = 1
-	for k, share := range m.share {
-		mean := m.sums[k] / weight
-		variance := max(0, mean-m.sums[width+k]/weight-mean*mean)
-		off := math.Abs(mean/share - 1)
-		chance := calibrationErrors * math.Sqrt(variance*squares*max(0, 1-part)) / (weight * share)
-		if apart = apart || off > max(calibrationLeast, chance); off >= far {
-			far, ratio = off, mean/share
+	for k, label := range m.label {
+		mean, square := m.of(k)
+		variance := max(0, square-mean*mean)
+		off := math.Abs(mean-label.Mean) / label.Size
+		chance := calibrationErrors * math.Sqrt(variance*squares*max(0, 1-part)) / (weight * label.Size)
+		if apart = apart || off > max(calibrationLeast, chance); off < far {
+			continue
+		}
+		if far, ratio = off, mean/label.Mean; math.Abs(label.Mean) < label.Size {
+			ratio = 0
 		}
 	}
 	return ratio, apart
 }
 
-// next moves the biases by a step of Newton's method, with one class, or of iterative proportional fitting, and reports whether there was
+// next moves the biases by a step of Newton's method, with one score, or of iterative proportional fitting, and reports whether there was
 // something to move.
-func (m means) next(by []float64) bool {
-	width := len(m.share)
-	weight, far, middle := m.sums[2*width], 0.0, 0.0
-	for k, share := range m.share {
-		mean := m.sums[k] / weight
-		far = max(far, math.Abs(mean/share-1))
-		step := math.Log(share / mean)
-		if width == 1 {
-			step = (step - math.Log((1-share)/(1-mean))) * mean * (1 - mean) * weight / m.sums[1]
-		}
-		by[k] += max(-1, min(1, step))
-		middle += by[k] / float64(width)
+func (m means) next(by []float64, step func(mean, label, slope float64) float64) bool {
+	far, middle := 0.0, 0.0
+	for k, label := range m.label {
+		mean, square := m.of(k)
+		far = max(far, math.Abs(mean-label.Mean)/label.Size)
+		by[k] += step(mean, label.Mean, mean-square)
+		middle += by[k] / float64(len(by))
 	}
-	if width > 1 { // only differences count
+	if len(by) > 1 { // only differences count
 		for k := range by {
 			by[k] -= middle
 		}

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -16,7 +17,10 @@ func skewed(n, classes int, share float64, seed uint64) *data.Set {
 	s := set(fielded(n, seed))
 	for i := range s.Label {
 		y := btoi(rng.Float64() < share*(0.5+rng.Float64()))
-		if s.Label[i] = float32(2*y - 1); classes > 2 {
+		switch s.Label[i] = float32(2*y - 1); {
+		case classes == 1:
+			s.Label[i] = float32(y)
+		case classes > 2:
 			s.Label[i] = float32(y * (1 + rng.IntN(classes-1)))
 		}
 		s.Weight = append(s.Weight, float32(1+rng.IntN(3)))
@@ -27,7 +31,7 @@ func skewed(n, classes int, share float64, seed uint64) *data.Set {
 // After a training that ends in the midst of its steps the mean prediction is the mean label, by the weights: the same bits on any number
 // of servers and of processes, and with an offset as well.
 func TestCalibrate(t *testing.T) {
-	for _, name := range []string{"lr", "softmax", "fm", "deepfm"} {
+	for _, name := range []string{"lr", "softmax", "fm", "deepfm", "linreg", "poisson"} {
 		for _, share := range []float64{0.05, 0.3} {
 			w := world{servers: 1, tasks: 3, algo: name, conf: algo.Conf{Dim: 32, Size: algo.Size{Fields: 4, Factors: 2}}}
 			o := Options{Epochs: 1, Batch: 32, Rate: rate(1), Seed: 3, Measured: true, Calibrate: true}
@@ -36,9 +40,11 @@ func TestCalibrate(t *testing.T) {
 				o.Offset, w.conf.Size = 1.5, algo.Size{}
 			case "softmax":
 				w.conf.Classes, w.conf.Size = 3, algo.Size{}
+			case "linreg", "poisson":
+				o.Rate, w.conf.Classes, w.conf.Size = rate(0.3), 1, algo.Size{}
 			}
-			o.Data = skewed(6000, max(2, w.conf.Classes), share, 5)
-			o.Valid = skewed(300, max(2, w.conf.Classes), share, 6)
+			o.Data = skewed(6000, cmp.Or(w.conf.Classes, 2), share, 5)
+			o.Valid = skewed(300, cmp.Or(w.conf.Classes, 2), share, 6)
 			reports, weights, errs := w.job(t, o)
 			if err := firstError(errs); err != nil {
 				t.Fatalf("%s: %v", name, err)
@@ -77,7 +83,7 @@ func firstError(errs []error) error {
 
 // Labels of one class, and losses without probabilities, are left as they are.
 func TestCalibrateNothing(t *testing.T) {
-	for _, name := range []string{"lr", "svm", "linreg"} {
+	for _, name := range []string{"lr", "svm", "robust"} {
 		o := Options{Epochs: 1, Batch: 32, Rate: rate(0.1), Seed: 3, Measured: true, Calibrate: true, Data: set(examples(200, 1))}
 		if name == "lr" {
 			clear(o.Data.Label)
@@ -86,5 +92,27 @@ func TestCalibrateNothing(t *testing.T) {
 		if err := firstError(errs); err != nil || reports[0].Ratio != 0 || reports[0].Moved != nil {
 			t.Errorf("%s: ratio %v, moved %v, %v", name, reports[0].Ratio, reports[0].Moved, err)
 		}
+	}
+}
+
+// Numbers around 0, of whose mean nothing can be said in shares, get the bias that their mean asks for.
+func TestCalibrateNumbers(t *testing.T) {
+	o := Options{Epochs: 1, Batch: 32, Rate: rate(1), Seed: 3, Measured: true, Calibrate: true, Data: skewed(6000, 2, 0.5, 5)}
+	mean := 0.0
+	for i, y := range o.Data.Label {
+		mean += float64(y) / 6000
+		o.Data.Weight[i] = 1
+	}
+	for i := range o.Data.Label {
+		o.Data.Label[i] = 1000 * (o.Data.Label[i] - float32(mean))
+	}
+	w := world{servers: 2, tasks: 2, algo: "linreg"}
+	w.conf.Dim = 32
+	reports, _, errs := w.job(t, o)
+	if err := firstError(errs); err != nil || len(reports[0].Moved) != 1 || reports[0].Ratio != 0 {
+		t.Fatalf("moved by %v, ratio %v, %v: want a move", reports[0].Moved, reports[0].Ratio, err)
+	}
+	if got := labelMeans("l2loss", o.Data.Label, nil, 1)[0]; math.Abs(got.Mean) > 1 || math.Abs(got.Size-10) > 0.1 {
+		t.Errorf("mean %v, size %v, want about 0 and a hundredth of 1000", got.Mean, got.Size)
 	}
 }

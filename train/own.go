@@ -10,11 +10,11 @@ import (
 // Own says that there are examples of some tasks alone in Options.Data and Options.Valid, in the order of all. Of the others a task
 // has to know no more than what is here.
 type Own struct {
-	Tasks  []int     // whose examples are here, ascending
-	Rows   int       // training examples of all tasks
-	Null   float64   // their mean loss, where every score is that of Model.Start, with the offset
-	Shares []float64 // of the classes that have scores in their weight
-	Valid  Marks     // of all held-out examples, which all tasks measure
+	Tasks []int       // whose examples are here, ascending
+	Rows  int         // training examples of all tasks
+	Null  float64     // their mean loss, where every score is that of Model.Start, with the offset
+	Means []labelMean // of the labels
+	Valid Marks       // of all held-out examples, which all tasks measure
 }
 
 // Marks are what a set has of its examples beside their values.
@@ -31,8 +31,8 @@ func (o Options) Keep(mine []int, limit int64) (Options, error) {
 	}
 	all, valid := o.Data, o.Valid
 	own := &Own{Tasks: mine, Rows: all.Len(), Null: o.nullLoss()}
-	if o.Measured && probabilities(o.Model.Loss.Name()) != nil {
-		own.Shares = o.shares()
+	if o.Measured && expects(o.Model.Loss.Name()) != nil {
+		own.Means = o.labelMeans()
 	}
 	o.Own = own
 	var err error

@@ -184,8 +184,12 @@ func (w *watcher) seconds() runlog.Number { return runlog.Number(w.env.now().Sub
 
 func (w *watcher) finish(p *plan, r *train.Report) {
 	if len(r.Moved) > 0 {
-		w.bar.line("bias: moved by %s at the end: the mean prediction of the training examples was %.4g times the mean label%s",
-			shiftText(r.Moved), r.Was, ofClass(r.Moved))
+		was := "differed from"
+		if r.Was != 0 {
+			was = fmt.Sprintf("was %.4g times", r.Was)
+		}
+		w.bar.line("bias: moved by %s at the end: the mean prediction of the training examples %s the mean label%s",
+			shiftText(r.Moved), was, ofClass(r.Moved))
 	}
 	warnings := p.warnings(r, w.nonFinite)
 	for _, text := range warnings {
