@@ -67,9 +67,9 @@ var netDefaults = Defaults{
 var factorDefaults = func() Defaults { d := netDefaults; d.Rare = 10; return d }()
 
 // netWide are those where features are many and most are rare: what they have is not learned to the end, and a rate that falls would
-// leave more of it. Vectors whose products are added up as they are grow faster, and have half the rate (fm, deepfm). Layers that see the
-// vectors of all fields next to each other learn a rarer class by heart sooner: with 10 % positives, 60,000 examples and 224,660 features, a
-// second epoch leaves deepfm with 0.93 times the positives of other rows.
+// leave more of it. Vectors whose products are added up as they are grow faster, and have half the rate (fm, deepfm). Layers that see
+// the vectors of all fields next to each other learn a rarer class by heart sooner: with 10 % positives, 60,000 examples and 224,660
+// features, a second epoch leaves deepfm with 0.93 times the positives of other rows.
 var netWide, deepWide, factorWide, fieldWide = wideAt(0.1, 0.15), wideAt(0.05, 0.15), wideAt(0.05, 0.05), wideAt(0.1, 0.05)
 
 func wideAt(rate, minor float64) *Defaults {

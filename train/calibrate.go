@@ -46,8 +46,9 @@ const calibrationBoard = "train.calibration"
 // expectation is what scores predict of the labels. Where a loss has one, the mean prediction is the mean label at the least loss that
 // biases reach.
 type expectation struct {
-	of   func(to, score []float64)                // predictions by the scores, as many as there are scores
-	step func(mean, label, slope float64) float64 // what to add to a bias where the mean prediction should be the label; slope is its derivative
+	of func(to, score []float64) // predictions by the scores, as many as there are scores
+	// step is what to add to a bias where the mean prediction should be the mean label; slope is the derivative of that by the bias.
+	step func(mean, label, slope float64) float64
 }
 
 // expects is the expectation of a loss; nil: it has none.
