@@ -37,9 +37,12 @@ func (e *env) variables(c *cobra.Command, _ []string) (err error) {
 	return errors.Join(err, onDisk(c), onlyOnce(c, e.args))
 }
 
-// onlyOnce refuses flags of one value that a command line gives two values.
+// places are flags that name where something lies. Two values are two places, of which none is chosen silently. Of settings the last value
+// holds, so that a command line can be continued by what differs.
+var places = []string{"model", "load", "graph", "job", "out", "checkpoint"}
+
+// onlyOnce refuses two values for a flag that names a place.
 func onlyOnce(c *cobra.Command, args []string) error {
-	single := []string{"string", "int", "int64", "uint64", "float64", "duration", "bool"}
 	values := map[string]string{}
 	for i := 0; i < len(args) && args[i] != "--"; i++ {
 		name, value, written := strings.Cut(args[i], "=")
@@ -56,7 +59,7 @@ func onlyOnce(c *cobra.Command, args []string) error {
 			i++
 			value = args[i]
 		}
-		if before, twice := values[name]; twice && before != value && slices.Contains(single, f.Value.Type()) {
+		if before, twice := values[name]; twice && before != value && slices.Contains(places, f.Name) && f.Value.Type() == "string" {
 			return usageError{fmt.Errorf("%s %s and %s %s, want one of them; see %s --help", name, before, name, value, c.CommandPath())}
 		}
 		values[name] = value
