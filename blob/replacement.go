@@ -59,7 +59,11 @@ func PublishSet(ctx context.Context, b Bucket, tree, to string, others, gone []s
 	} else if err != nil {
 		return false, err
 	}
-	return r.finish(context.WithoutCancel(ctx), b, folder, last)
+	ctx = context.WithoutCancel(ctx)
+	if kept, err = r.finish(ctx, b, folder, last); kept { // the set counts: what failed once is tried again before it is left to others
+		kept, err = r.finish(ctx, b, folder, last)
+	}
+	return kept, err
 }
 
 // at is the name of an object in the stage.

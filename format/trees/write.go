@@ -21,8 +21,8 @@ func (c *codec) Create(ctx context.Context, b blob.Bucket, path string, ms []mat
 		return nil, err
 	}
 	if _, ok := o.Files[tree.FileName]; !ok {
-		return nil, fmt.Errorf("%s without a file %s next to them: format %s (%s) holds no others, choose another one",
-			number.Of(len(ms), "matrix", "matrices"), tree.FileName, c.Layout.Info.Name, c.Layout.Info.Title)
+		return nil, fmt.Errorf("%s without a file %s beside them: format %s (%s) holds no others, choose another one: %w",
+			number.Of(len(ms), "matrix", "matrices"), tree.FileName, c.Layout.Info.Name, c.Layout.Info.Title, format.ErrMatrix)
 	}
 	others := o
 	others.Files = maps.Clone(o.Files)
