@@ -91,7 +91,8 @@ func TestFirstColumn(t *testing.T) {
 			models := []string{model}
 			if lo >= 0 {
 				on := filepath.Join(dir, "on")
-				thole(t, append([]string{"train", "--load", model, "--model", on, "--dim", "14", "--epochs", "1", "--rate", "1e-30"}, args...)...)
+				thole(t, append([]string{"train", "--load", model, "--model", on, "--dim", "14", "--epochs", "1", "--rate", "1e-30",
+					"--save-state"}, args...)...) // the bias stays as it is
 				models = append(models, on)
 			}
 			for _, from := range models {
