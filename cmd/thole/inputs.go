@@ -111,8 +111,6 @@ func (j *job) checkPaths(example string) error {
 		return usageError{fmt.Errorf("no --data, which names files of examples: %s", example)}
 	case stdin > 1:
 		return usageError{errors.New("- (standard input) twice, want it once: it can be read only once")}
-	case j.given("model") && j.model == "":
-		return usageError{errors.New(`--model "", want a path, or no --model: then no model is saved`)}
 	case j.model == data.Stdin:
 		return usageError{errors.New("--model -, want a path: a model is no stream")}
 	}
