@@ -6,13 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"thole.example/feature"
 )
-
-// errColumns marks an error about names that the first line of a table does not have.
-type errColumns struct{ error }
-
-// Unwrap gives the error without the mark.
-func (e errColumns) Unwrap() error { return e.error }
 
 // isComment reports whether the first line is a comment: other lines have more cells than it.
 func isComment(header []string, rows [][]string) bool {
@@ -21,8 +17,7 @@ func isComment(header []string, rows [][]string) bool {
 
 // adviseHeader adds to an error about the names of columns what the first line may be in place of names.
 func adviseHeader(err error, header []string, rows [][]string) error {
-	var spec interface{ MissingColumn() bool }
-	if named := errors.As(err, &errColumns{}); !named && !(errors.As(err, &spec) && spec.MissingColumn()) {
+	if !errors.Is(err, feature.ErrNoColumn) {
 		return err
 	}
 	switch words := strings.Fields(header[0]); {

@@ -180,7 +180,7 @@ func (s *settings) planSheet(sh *sheet, header []string, rows [][]string, plan *
 		s.Unlabelled()
 		s.NoLabel = true
 	default:
-		return errColumns{fmt.Errorf("no column of labels, want one of %s named (--label-column NAME)", strings.Join(header, ", "))}
+		return feature.NoColumn(fmt.Errorf("no column of labels, want one of %s named (--label-column NAME)", strings.Join(header, ", ")))
 	}
 	sh.used = sh.plan.Columns()
 	if err := s.keep(sh, header); err != nil {

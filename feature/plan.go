@@ -64,7 +64,7 @@ func (s *Spec) Open(header []string, sample [][]string) (*Plan, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Columns)) {
 		if !slices.Contains(header, name) {
-			return nil, columnError{wrong("no column %q; its columns are %s%s", name, shown(header), spell.Hint(name, header))}
+			return nil, NoColumn(wrong("no column %q; its columns are %s%s", name, shown(header), spell.Hint(name, header)))
 		}
 	}
 	p := &Plan{positive: s.Positive, decimal: s.Decimal}
@@ -368,8 +368,8 @@ func (p *Plan) bind(header []string) error {
 		p.cell = append(p.cell, at)
 	}
 	if len(lack) > 0 {
-		return columnError{fmt.Errorf("no column %s, which the model learned from; its columns are %s%s", shown(lack), shown(header),
-			spell.Hint(lack[0], header))}
+		return NoColumn(fmt.Errorf("no column %s, which the model learned from; its columns are %s%s", shown(lack), shown(header),
+			spell.Hint(lack[0], header)))
 	}
 	return nil
 }

@@ -28,14 +28,19 @@ func (specError) Is(target error) bool { return target == ErrSpec }
 // Unwrap implements errors.Unwrap.
 func (e specError) Unwrap() error { return e.error }
 
-// columnError is the error of a column that a table does not have.
+// ErrNoColumn is what errors of columns wrap that a table does not have.
+var ErrNoColumn = errors.New("no such column")
+
+// NoColumn makes an error wrap ErrNoColumn without saying so.
+func NoColumn(err error) error { return columnError{err} }
+
 type columnError struct{ error }
+
+// Is implements errors.Is.
+func (columnError) Is(target error) bool { return target == ErrNoColumn }
 
 // Unwrap implements errors.Unwrap.
 func (e columnError) Unwrap() error { return e.error }
-
-// MissingColumn reports that a table lacks a column, for errors.As.
-func (columnError) MissingColumn() bool { return true }
 
 func wrong(format string, args ...any) error { return specError{fmt.Errorf(format, args...)} }
 
