@@ -251,7 +251,7 @@ func Interrupted(ctx context.Context, b Bucket, name string) (bool, error) {
 	return r != nil && !held, err
 }
 
-// replacing is the journal of a name, nil if there is none, and whether a process holds its stage.
+// replacing returns the journal of a name, or nil if it has no journal, and whether a process holds its stage.
 func replacing(ctx context.Context, b Bucket, name string) (r *replacement, held bool, err error) {
 	text, err := ReadAll(ctx, b, name+ReplacingExt, replacementLimit)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrName) {

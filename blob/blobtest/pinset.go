@@ -64,20 +64,21 @@ func readSet(ctx context.Context, b blob.Bucket) (text string, err error) {
 	return text, nil
 }
 
-// pinnedSet: who reads an object and others that are replaced together reads those of one moment, or gets blob.ErrChanged.
-func pinnedSet(t *testing.T, k Kind) {
-	b := k.Empty(t)
+// WhileReplaced calls read again and again while replace is called for rounds 0 to n-1, and once more. read reports whether it found what
+// was replaced as a whole, which it must at least once; until the last round has ended it may fail with blob.ErrChanged.
+func WhileReplaced(t *testing.T, n int, replace func(round int) error, read func() (whole bool, err error)) {
+	t.Helper()
 	done := make(chan error, 1)
 	go func() {
-		for round := range 10 {
-			if _, err := replaceSet(t.Context(), b, fmt.Sprintf("at/_tmp.m.%d", round), round); err != nil {
+		for round := range n {
+			if err := replace(round); err != nil {
 				done <- err
 				return
 			}
 		}
 		done <- nil
 	}()
-	whole := 0
+	found := 0
 	for ended := false; !ended; {
 		select {
 		case err := <-done:
@@ -86,9 +87,9 @@ func pinnedSet(t *testing.T, k Kind) {
 			}
 		default:
 		}
-		switch text, err := readSet(t.Context(), b); {
-		case err == nil && text != "":
-			whole++
+		switch whole, err := read(); {
+		case err == nil && whole:
+			found++
 		case err != nil && (!errors.Is(err, blob.ErrChanged) || ended):
 			t.Error(err)
 			if !ended {
@@ -97,9 +98,21 @@ func pinnedSet(t *testing.T, k Kind) {
 			return
 		}
 	}
-	if whole == 0 {
-		t.Error("no set was read")
+	if found == 0 {
+		t.Error("nothing was read as a whole")
 	}
+}
+
+// pinnedSet: who reads an object and others that are replaced together reads those of one moment, or gets blob.ErrChanged.
+func pinnedSet(t *testing.T, k Kind) {
+	b := k.Empty(t)
+	WhileReplaced(t, 10, func(round int) error {
+		_, err := replaceSet(t.Context(), b, fmt.Sprintf("at/_tmp.m.%d", round), round)
+		return err
+	}, func() (whole bool, err error) {
+		text, err := readSet(t.Context(), b)
+		return text != "", err
+	})
 	wantList(t, b, "at", "at/m at/m.a at/m.b at/m.c")
 }
 

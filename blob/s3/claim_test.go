@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +25,25 @@ func await(t *testing.T, b *s3.Bucket, pass func()) (waited []blob.Claimed, err 
 		release()
 	}
 	return waited, err
+}
+
+// process starts a process and gives its name; end kills it. The test skips on systems that do not name processes: there, only the age of
+// what they leave counts.
+func process(t *testing.T) (name string, end func()) {
+	t.Helper()
+	c := exec.Command("sleep", "1000")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	end = sync.OnceFunc(func() {
+		c.Process.Kill()
+		c.Wait()
+	})
+	t.Cleanup(end)
+	if name = proc.Name(c.Process.Pid); name == "" {
+		t.Skip("this system does not tell whether a process lives")
+	}
+	return name, end
 }
 
 // TestAwait: whoever is started again waits for the claim of a process that was killed elsewhere, until it lapses, and hears of one that is
@@ -50,20 +70,12 @@ func TestAwait(t *testing.T) {
 		t.Errorf("%v, want that process 7 has it, which renews it", err)
 	}
 
-	c := exec.Command("sleep", "1000")
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	name := proc.Name(c.Process.Pid)
-	if name == "" {
-		t.Skip("this system does not tell whether a process lives")
-	}
+	name, end := process(t)
 	left(name)
 	if waited, err := await(t, b, func() {}); len(waited) != 0 || err == nil || !strings.Contains(err.Error(), "process 7") {
 		t.Errorf("waited for %v, %v, want that process 7 lives", waited, err)
 	}
-	c.Process.Kill()
-	c.Wait()
+	end()
 	if waited, err := await(t, b, func() {}); len(waited) != 0 || err != nil {
 		t.Errorf("waited for %v, %v, want the claim of a process that is gone", waited, err)
 	}

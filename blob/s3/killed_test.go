@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -147,14 +146,9 @@ func killedAt(t *testing.T, n int, do func(context.Context, *s3.Bucket, blob.Sta
 
 // TestKilledHere: what a writer leaves that was a process of this machine and is gone is ended at once, however new it is.
 func TestKilledHere(t *testing.T) {
-	me, c := proc.Name(os.Getpid()), exec.Command("true")
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	gone := proc.Name(c.Process.Pid)
-	if err := c.Wait(); err != nil || me == "" || gone == "" {
-		t.Skip("this system does not tell whether a process lives")
-	}
+	me := proc.Name(os.Getpid())
+	gone, end := process(t)
+	end()
 	for n := range 30 {
 		s := serve(t)
 		b := open(t, s, nil)

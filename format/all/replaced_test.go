@@ -3,13 +3,13 @@ package all
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"testing"
 
 	"thole.example/blob"
+	"thole.example/blob/blobtest"
 	"thole.example/blob/s3"
 	"thole.example/blob/s3/s3test"
 	"thole.example/format"
@@ -131,39 +131,10 @@ func replaced(t *testing.T, b blob.Bucket, k replacedKind) {
 	if err := k.write(t.Context(), b, 1); err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan error, 1)
-	go func() {
-		for round := range 6 {
-			if err := k.write(t.Context(), b, float32(round+2)); err != nil {
-				done <- err
-				return
-			}
-		}
-		done <- nil
-	}()
-	whole := 0
-	for ended := false; !ended; {
-		select {
-		case err := <-done:
-			if ended = true; err != nil {
-				t.Fatal(err)
-			}
-		default:
-		}
-		switch err := k.readWhole(t.Context(), b); {
-		case err == nil:
-			whole++
-		case !errors.Is(err, blob.ErrChanged) || ended:
-			t.Error(err)
-			if !ended {
-				<-done
-			}
-			return
-		}
-	}
-	if whole == 0 {
-		t.Error("no model was read")
-	}
+	blobtest.WhileReplaced(t, 6, func(round int) error { return k.write(t.Context(), b, float32(round+2)) }, func() (bool, error) {
+		err := k.readWhole(t.Context(), b)
+		return err == nil, err
+	})
 }
 
 // readWhole reads the model, and fails if it has two values.
