@@ -2,7 +2,6 @@ package arrow
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -11,15 +10,7 @@ import (
 
 // TestFixedTexts reads texts of fixed size: alone with a null, in lists, and in a dictionary.
 func TestFixedTexts(t *testing.T) {
-	data, err := os.ReadFile("testdata/fixed.arrow")
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := openTable(data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer table.Close()
+	table := openSample(t, "fixed")
 	var got strings.Builder
 	for b, err := range table.Batches(t.Context(), []int{0, 1, 2}, matrix.Range{Lo: 0, Hi: 4}) {
 		if err != nil {

@@ -1,7 +1,6 @@
 package arrow
 
 import (
-	"os"
 	"slices"
 	"testing"
 
@@ -13,15 +12,7 @@ import (
 // TestPandas reads a table of pandas with a named index, a column of nulls only, and a struct, which cannot be read but is no reason to
 // refuse the others.
 func TestPandas(t *testing.T) {
-	data, err := os.ReadFile("testdata/pandas.arrow")
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := openTable(data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer table.Close()
+	table := openSample(t, "pandas")
 	var names, index []string
 	for _, c := range table.Columns() {
 		if names = append(names, c.Name); c.Index {

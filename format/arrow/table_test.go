@@ -68,15 +68,7 @@ func TestTables(t *testing.T) {
 
 // TestTableNames finds columns by their names.
 func TestTableNames(t *testing.T) {
-	data, err := os.ReadFile("testdata/table.arrow")
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := openTable(data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer table.Close()
+	table := openSample(t, "table")
 	picked, err := format.Pick(table, []string{"level", "word"})
 	if err != nil || len(picked) != 2 || table.Columns()[picked[0]].Name != "level" || picked[1] != 0 {
 		t.Errorf("%v, %v", picked, err)
@@ -86,4 +78,19 @@ func TestTableNames(t *testing.T) {
 			t.Errorf("%q: %v, want %q", name, err, want)
 		}
 	}
+}
+
+// openSample opens a table of testdata until the test ends.
+func openSample(t *testing.T, name string) format.Table {
+	t.Helper()
+	data, err := os.ReadFile("testdata/" + name + ".arrow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := openTable(data, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { table.Close() })
+	return table
 }
