@@ -46,7 +46,7 @@ func (w *watching) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&w.patience, "early-stop", 0, "stop after so many epochs in which the held-out examples were predicted no better, and keep "+
 		"the "+fmt.Sprintf("best epoch (default: %d for networks with --holdout or --cv, %d where --holdout is the default, else 0, never)",
-		patience, spareWait))
+		patience, holdoutPatience))
 	f.StringVar(&w.by, "early-stop-metric", "", "metric that --early-stop goes by, such as auc (default: the loss)")
 	f.StringVar(&w.mode, "early-stop-mode", "", "which values of it are better: min or max (default: what the metric says)")
 	f.Float64Var(&w.delta, "early-stop-delta", 0, "by how much an epoch has to be better")

@@ -54,7 +54,7 @@ func (m *pythonModule) dropOld(ctx context.Context, e *env, to *sink) error {
 	at := inBucket(strings.TrimSuffix(to.file, model) + moduleName(model) + ".py")
 	text, err := blob.ReadAll(ctx, e.paths, at, format.FileLimit(at))
 	if err != nil || !feature.IsPython(text, model) {
-		return nil // there is none, or another one
+		return nil // the file does not exist, or is not a module of this model
 	}
 	return e.paths.Remove(ctx, at)
 }

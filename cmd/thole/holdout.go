@@ -15,71 +15,6 @@ import (
 	"thole.example/train"
 )
 
-// Of many examples some are held out by default to stop the training of a network by: a share of spareShare examples, within bounds.
-const (
-	spareFrom   = 100_000 // examples from which on some can be spared
-	spareRows   = 20_000
-	spareOther  = 500 // of which so many at least are of other classes than the most frequent one
-	spareLeast  = 0.02
-	spareMost   = 0.05
-	spareEpochs = 10 // of a training that held-out examples stop
-	spareWait   = 1  // epochs without a better one
-)
-
-// chooseHeldOut decides whether examples are held out that the user has not asked for, if there turn out to be enough (spare).
-func (p *plan) chooseHeldOut() error {
-	j := p.job
-	d := p.recipe.For(nil, p.rule)
-	p.maySpare = p.recipe.Network() && p.recipe.Task != algo.Ranking && d.Rows > 0 && !j.asAngel && len(j.conf) == 0 && j.load == "" &&
-		j.cv == 0 && len(j.valid) == 0 && j.epochs == 0 && !j.given("holdout") && !j.given("early-stop") && p.asked.schedule == ""
-	return nil
-}
-
-// spare decides, when the examples are known, whether some of them are held out by default: enough of them to compare epochs.
-func (p *plan) spare(label []float32) {
-	if !p.maySpare {
-		return
-	}
-	n := float64(len(label))
-	share := min(spareMost, max(spareLeast, spareRows/n))
-	if other := float64(others(label)); p.recipe.Task.Classes() {
-		share = min(spareMost, max(share, spareOther/other))
-		p.maySpare = share*other >= spareOther
-	}
-	if p.maySpare = p.maySpare && n >= spareFrom; p.maySpare {
-		p.job.holdout, p.job.patience = share, spareWait
-	}
-}
-
-// saySpared reports which examples are held out by default.
-func (p *plan) saySpared(e *env) {
-	if p.maySpare {
-		n := p.valid.Len()
-		fmt.Fprintf(e.err, "holdout: %d of %d examples are held out to stop the training early (--holdout 0 trains on all)\n", n, n+p.train.Len())
-	}
-}
-
-// others is how many labels are not the most frequent one.
-func others(label []float32) int {
-	count := map[float32]int{}
-	for _, y := range label {
-		count[y]++
-	}
-	most := 0
-	for _, n := range count {
-		most = max(most, n)
-	}
-	return len(label) - most
-}
-
-// share is the share of the examples that is held out; before the examples are known the most that it can be.
-func (p *plan) share() float64 {
-	if p.holdout == 0 && p.maySpare {
-		return spareMost
-	}
-	return p.holdout
-}
-
 // holdOut moves a share of the examples to the held-out ones (heldOut). Rankings hold out whole groups.
 func (p *plan) holdOut(thinned *thinning) error {
 	if p.holdout == 0 { // what might have been held out is trained on
@@ -159,7 +94,7 @@ func (p *plan) interval(n int) int { return int(math.Round(max(2, min(1/p.holdou
 // there is one.
 func (p *plan) heldRows(thinned *thinning) func(label []float32, group []int64) func(i int) bool {
 	return func(label []float32, group []int64) func(i int) bool {
-		p.spare(label)
+		p.decideHoldout(label)
 		switch {
 		case p.holdout == 0 && thinned == nil:
 			return nil

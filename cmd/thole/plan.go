@@ -41,7 +41,7 @@ type plan struct {
 	compares     graph.Loss         // the network's scores with labels
 	asked        asked              // what the user chose of the training
 	counted      bool               // epochs were counted by the examples that the recipe wants to see
-	maySpare     bool               // examples may be held out by default; when they are known: they are
+	mayHoldOut   bool               // there may be a default hold-out; once the examples are known: there is one
 	open         bool               // the user left open how long to train
 	pace         *train.Pace        // when to stop, if so
 	says         *graph.File        // the job, as far as the grammar has keys for it
@@ -140,14 +140,14 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 	if thinned != nil {
 		o.Drop = thinned.drop
 	}
-	if p.share() > 0 {
+	if p.holdoutShare() > 0 {
 		o.Table.Held = p.heldRows(thinned)
 	}
 	if p.train, err = j.examples(ctx, e, j.data, o); err != nil {
 		return o, err
 	}
 	o.Weight, o.Start, o.Drop = nil, nil, nil
-	p.spare(p.train.Label)
+	p.decideHoldout(p.train.Label)
 	if p.train.Len() == 0 {
 		return o, fmt.Errorf("%s: no examples", strings.Join(j.data, ", "))
 	}
@@ -173,7 +173,7 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 			return o, err
 		}
 		p.checkHeldOut(e)
-		p.saySpared(e)
+		p.sayHeldOut(e)
 	}
 	thinned.tell(e.err)
 	p.sayBare(e)
@@ -337,8 +337,8 @@ func (p *plan) allow(params []matrix.Meta) {
 		p.counted = true
 		d := p.recipe.For(nil, p.rule)
 		p.epochs = d.EpochsOf(p.train.Len())
-		if s, err := optim.FindSchedule(p.schedule); err == nil && p.maySpare && !hasSetting(s.Hyper, "calls") {
-			p.epochs = max(p.epochs, spareEpochs) // no rate falls towards the last one
+		if s, err := optim.FindSchedule(p.schedule); err == nil && p.mayHoldOut && !hasSetting(s.Hyper, "calls") {
+			p.epochs = max(p.epochs, holdoutEpochs) // no rate falls towards the last one
 		}
 	}
 	if !p.open {

@@ -57,8 +57,8 @@ func (e *env) topology(ctx context.Context, path string) (blob.Bucket, *program.
 	return b, m, err
 }
 
-// loadTopology loads the model of a path in a view in which it does not change; the bucket is nil if there is none. The view is that of the
-// latest call.
+// loadTopology loads the model of a path through a view in which it does not change. The bucket is nil if the path has no topology. Each
+// call closes the view of the call before.
 func (e *env) loadTopology(ctx context.Context, path string) (b blob.Bucket, m *program.Model, err error) {
 	err = blob.Again(ctx, func() (err error) {
 		b = nil

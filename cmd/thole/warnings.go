@@ -72,7 +72,7 @@ func (p *plan) lower() string {
 	return fmt.Sprintf("%.3g", rate)
 }
 
-// usualRate is the rate without --rate; 0: there is none.
+// usualRate is the default of --rate, or 0 if the algorithm has no default.
 func (p *plan) usualRate() float64 {
 	if p.forest != nil {
 		return gbdt.Defaults().Rate

@@ -279,12 +279,12 @@ func (p *plan) thinning() *thinning {
 	}
 	t := &thinning{share: p.negatives, seed: p.seed}
 	switch {
-	case p.share() == 0:
+	case p.holdoutShare() == 0:
 	case p.heldBy() == holdInterval:
 		k := p.interval(math.MaxInt) // of fewer examples only the first is
 		t.mayHold = func(i int) bool { return i%k == 0 }
 	default:
-		t.mayHold = func(i int) bool { return i < 2 || data.Candidate(p.drawSeed(), p.share(), i) }
+		t.mayHold = func(i int) bool { return i < 2 || data.Candidate(p.drawSeed(), p.holdoutShare(), i) }
 	}
 	return t
 }
@@ -299,10 +299,13 @@ func (t *thinning) drop(at int64, label float32) bool {
 	return label <= 0 && t.leave(at)
 }
 
+// stays reports whether a negative example is drawn.
+func (t *thinning) stays(at int64) bool { return data.Uniform(t.seed, at) < t.share }
+
 // leave reports whether a negative example is left out.
 func (t *thinning) leave(at int64) bool {
 	t.negative++
-	if data.Uniform(t.seed, at) < t.share {
+	if t.stays(at) {
 		return false
 	}
 	t.given++
@@ -313,7 +316,7 @@ func (t *thinning) leave(at int64) bool {
 func (t *thinning) apart(held func(i int) bool) func(i int) bool {
 	var all []int
 	for _, w := range t.waiting {
-		if held(w.number) || w.negative && data.Uniform(t.seed, int64(w.number)) >= t.share {
+		if held(w.number) || w.negative && !t.stays(int64(w.number)) {
 			all = append(all, w.kept)
 		}
 	}

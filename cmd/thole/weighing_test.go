@@ -73,7 +73,7 @@ func TestThinning(t *testing.T) {
 		p := &plan{job: &job{holdout: 0.07, holdBy: by, seed: 5, weighing: weighing{negatives: 0.3}}, recipe: &algo.Algo{}}
 		p.recipe.Task = algo.Classification
 		if by != holdRandom && by != holdInterval {
-			p.holdout, p.holdBy, p.maySpare = 0, "", true
+			p.holdout, p.holdBy, p.mayHoldOut = 0, "", true
 		}
 		in, th := p.heldOut(n), p.thinning()
 		var learn, held []int64 // columns, which are the numbers of the examples

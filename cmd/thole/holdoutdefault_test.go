@@ -6,8 +6,8 @@ import (
 	"thole.example/algo"
 )
 
-// TestSpare: how many examples are held out by default.
-func TestSpare(t *testing.T) {
+// TestDefaultHoldout: how many examples are held out by default.
+func TestDefaultHoldout(t *testing.T) {
 	labels := func(n, of int) []float32 { // every of-th one is positive
 		all := make([]float32, n)
 		for i := range all {
@@ -34,9 +34,9 @@ func TestSpare(t *testing.T) {
 		{"one class", labels(200_000, 1), algo.Classification, 0},
 		{"no classes", labels(500_000, 21), algo.Regression, 0.04},
 	} {
-		p := &plan{job: &job{}, recipe: &algo.Algo{Task: c.task}, maySpare: true}
-		p.spare(c.label)
-		if p.holdout != c.want || p.maySpare != (c.want > 0) || (p.patience > 0) != (c.want > 0) {
+		p := &plan{job: &job{}, recipe: &algo.Algo{Task: c.task}, mayHoldOut: true}
+		p.decideHoldout(c.label)
+		if p.holdout != c.want || p.mayHoldOut != (c.want > 0) || (p.patience > 0) != (c.want > 0) {
 			t.Errorf("%s: %v of the examples are held out, patience %d, want %v", c.what, p.holdout, p.patience, c.want)
 		}
 	}
