@@ -64,7 +64,12 @@ var netDefaults = Defaults{
 
 // factorDefaults are those of networks in which vectors meet as products alone: the penalty keeps them from learning by heart what ten
 // examples have.
-var factorDefaults = func() Defaults { d := netDefaults; d.Rare = 10; return d }()
+var factorDefaults = withRare(netDefaults, 10)
+
+func withRare(d Defaults, examples uint32) Defaults {
+	d.Rare = examples
+	return d
+}
 
 // netWide are those where features are many and most are rare: what they have is not learned to the end, and a rate that falls would
 // leave more of it. Vectors whose products are added up as they are grow faster, and have half the rate (fm, deepfm). Layers that see

@@ -10,16 +10,22 @@ import (
 
 // TaskOf is what a network learns, judged by its loss.
 func TaskOf(f *graph.File) Task {
-	for i := range f.Layers {
-		if l := &f.Layers[i]; endsInLoss(l) {
-			if kind, err := loss.Find(nil, lossOf(f, l).Type); err == nil {
-				if l, err := kind.Bind(nil); err == nil {
-					return l.Task()
-				}
-			}
+	if kind, err := loss.Find(nil, LossOf(f)); err == nil {
+		if l, err := kind.Bind(nil); err == nil {
+			return l.Task()
 		}
 	}
 	return Classification
+}
+
+// LossOf names the loss of the network that f describes, "" if it has no loss layer.
+func LossOf(f *graph.File) string {
+	for i := range f.Layers {
+		if l := &f.Layers[i]; endsInLoss(l) {
+			return lossOf(f, l).Type
+		}
+	}
+	return ""
 }
 
 // lossOf is the loss that the loss layer of f names.

@@ -68,6 +68,10 @@ func expects(name string) *expectation {
 	return nil
 }
 
+// Calibrates reports whether a training by a loss of that name can move the bias until the mean prediction is the mean label
+// (Options.Calibrate).
+func Calibrates(loss string) bool { return expects(loss) != nil }
+
 func logRatio(mean, label, _ float64) float64 { return within1(math.Log(label / mean)) }
 
 func within1(step float64) float64 { return max(-1, min(1, step)) }

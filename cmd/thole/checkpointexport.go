@@ -42,9 +42,10 @@ func (f *checkpointFlags) exportCommand() *cobra.Command {
 		Use:   "export PATH",
 		Short: "Save the model that a training had at a checkpoint; of a folder the last one",
 		Long: `Saves the model that a training had when a checkpoint of it was taken, as the training would have saved it then, with the same
-bits. The files beside it (job.yaml, graph.json, transform.json) are those that the checkpoint has. Optimizer state is left out: a
-training goes on from the checkpoint itself. At its end, the training of a classifier moves the bias until the mean prediction is the mean
-label; checkpoints have the bias before that, the last one too, and a message says so.`,
+bits. The files beside it (job.yaml, graph.json, transform.json) are those that the checkpoint has. Optimizer state is left out: use
+the checkpoint itself to resume the training. At its end, a training moves the bias until the mean prediction equals the mean label
+(classifiers, least squares and Poisson regression). Every checkpoint, including the last, has the bias before this move; a message says
+so.`,
 		Example: "  thole checkpoint export run/checkpoints --model out/then\n" +
 			"  thole checkpoint export run/checkpoints/420 --model then --to daphne",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -128,8 +129,7 @@ func (x *checkpointExport) export(ctx context.Context, k *checkpointer, e *state
 		return err
 	}
 	if uncorrected(o.Files) {
-		p.line("the bias is the one of the checkpoint: the model that the training saves at its end has a bias that was moved until the mean " +
-			"prediction is the mean label")
+		p.line("the bias is the one of the checkpoint: at its end, the training moves the bias until the mean prediction equals the mean label")
 	}
 	p.end()
 	_, err = fmt.Fprintf(legible{x.out}, "model  %s (%s), %s\n", x.model, codec, momentText(in.Checkpoint))
@@ -142,7 +142,7 @@ func uncorrected(files map[string][]byte) bool {
 	if err != nil || files[jobFileName] == nil {
 		return false
 	}
-	if task := algo.TaskOf(f); task != algo.Classification && task != algo.Multiclass {
+	if !train.Calibrates(algo.LossOf(f)) {
 		return false
 	}
 	src, err := jsonOf(jobFileName, files[jobFileName])
