@@ -263,7 +263,12 @@ func (p *plan) suit() error {
 			d.Most = algo.RareMost
 		}
 	}
-	p.recipe = p.recipe.ForRows(p.train.Len())
+	p.recipe = p.recipe.ForRows(p.train.Len(), 0)
+	if !p.recipe.Network() && p.recipe.Task.Classes() {
+		if rare := p.recipe.ForRows(p.train.Len(), p.train.Size()); rare != p.recipe && p.mostlyRare(fewExamples) {
+			p.recipe = rare
+		}
+	}
 	j, asked := p.job, p.asked
 	j.rule, j.rate, j.schedule, j.per, j.batch, j.epochs = asked.rule, asked.rate, asked.schedule, asked.per, asked.batch, asked.epochs
 	dim, classes, fields := p.conf.Dim, p.conf.Classes, p.conf.Size.Fields
@@ -276,7 +281,11 @@ func (p *plan) suit() error {
 func (p *plan) sayPenalty(e *env, least float64) {
 	l2 := p.recipe.For(nil, p.job.rule).Hyper["l2"]
 	if _, given := p.conf.Hyper["l2"]; !given && l2 > least {
-		fmt.Fprintf(e.err, "l2: %.3g, 1/%d training examples (--l2 sets another)\n", l2, p.train.Len())
+		n, why := p.train.Len(), ""
+		if l2 > 1/float64(n) {
+			why = ", as most features have few examples"
+		}
+		fmt.Fprintf(e.err, "l2: %.3g, %.3g/%d training examples%s (--l2 sets another)\n", l2, l2*float64(n), n, why)
 	}
 }
 
@@ -293,6 +302,9 @@ func (p *plan) minority() float64 {
 // regressions (Peduzzi and others, A simulation study of the number of events per variable in logistic regression analysis, 1996).
 // Fewer rare features than rareFrom are those of examples written by hand, which are to be learned as they are.
 const rareBelow, rareFrom = 10, 100
+
+// fewExamples is how many examples a feature wants for the usual penalty of a linear classifier.
+const fewExamples = 100
 
 // mostlyRare reports whether at least half of the features have fewer examples than that.
 func (p *plan) mostlyRare(examples uint32) bool {
