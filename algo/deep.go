@@ -86,10 +86,17 @@ func wideAt(rate, minor float64) *Defaults {
 // made-up clicks (1M rows, 1M columns) chose rate and eps among 0.03 to 0.2 and 0.1 to 1 (of one example).
 var wideLinear = linearAt(0.05, 300_000, 3)
 
-// wideNumbers and wideCounts are those of regressions, which have no penalty and learn rare features by heart. Held-out tenths of 2000,
-// 20000 and 100000 rows of such clicks, labels 0 and 1, chose 10000 examples: R2 0.29, 0.34 and 0.35 (linreg), within 0.005 of the best
-// number of epochs, where 300000 leave -0.15, 0.31 and 0.35. Rates of the first grow with the deviation of labels.
-var wideNumbers, wideCounts = linearAt(0.4, 10_000, 5), linearAt(0.05, 10_000, 5)
+// wideCounts are those of counts, which have no penalty: held-out tenths of 2000, 20000 and 100000 rows of such clicks chose 10000
+// examples, after which rare features are learned by heart.
+var wideCounts = linearAt(0.05, 10_000, 5)
+
+// wideNumbers are those of other regressions, whose penalty follows how much of the labels the features explain (ForRows, Set.Noise). Rates
+// grow with the deviation of labels.
+var wideNumbers = func() *Defaults {
+	d := linearAt(0.4, 140_000, 10)
+	d.Schedule, d.Hyper = "linear", map[string]float64{"l2": 0}
+	return d
+}()
 
 func linearAt(rate float64, rows, most int) *Defaults {
 	return &Defaults{Rule: "adagrad", Eps: 1, Rate: rate, Schedule: "constant", Batch: 1024, Epochs: 1, Rows: rows, Most: most}

@@ -12,6 +12,7 @@ import (
 
 // labels is what the labels of the training examples are like. The zero value is those that rates were chosen for.
 type labels struct {
+	loss  graph.Loss
 	start []float64 // scores that are about the best for all examples alike; nil: 0
 	// Of labels that are numbers, of any size:
 	spread   int // power of two nearest to their deviation, over that of labels around 10
@@ -78,13 +79,18 @@ func (a *Algo) ForLabels(losses []loss.Kind, label, weight []float32, classes in
 	if err != nil || l.Check(label, width) != nil { // which others report
 		return &other
 	}
-	if other.of.start = kind.Start(label, weight, width); a.own || l.Task() != Regression {
+	set, err := psf.Fill(kind.Hyper, c.Num)
+	if err != nil {
+		return &other
+	}
+	other.of.loss = l
+	if other.of.start = kind.Start(set, label, weight, width); a.own || l.Task() != Regression {
 		return &other
 	}
 	if !a.Log {
 		other.of.spread = exponent(deviation(label), len(label), spreadChosen)
 	}
-	other.of.gradient = exponent(steepness(l, other.of.start[0], label), len(label), gradientChosen)
+	other.of.gradient = exponent(steepness(gradients(l, other.of.start[0], label)), len(label), gradientChosen)
 	return &other
 }
 
@@ -111,16 +117,22 @@ func deviation(label []float32) (sum float64) {
 	return sum
 }
 
-// steepness is the sum of the squared gradients of the labels by the same score.
-func steepness(l graph.Loss, score float64, label []float32) (sum float64) {
+// gradients are those of the labels by the same score.
+func gradients(l graph.Loss, score float64, label []float32) []float32 {
 	var out, grad graph.Tensor
-	out.Resize(1, 1)
-	grad.Resize(1, 1)
-	for i := range label {
-		out.Val[0] = float32(score)
-		l.Loss(&out, label[i:i+1], &grad)
-		g := float64(grad.Val[0])
-		sum += float64(g * g)
+	out.Resize(len(label), 1)
+	grad.Resize(len(label), 1)
+	for i := range out.Val {
+		out.Val[i] = float32(score)
+	}
+	l.Loss(&out, label, &grad)
+	return grad.Val
+}
+
+// steepness is the sum of the squares of the gradients.
+func steepness(gradients []float32) (sum float64) {
+	for _, g := range gradients {
+		sum += float64(float64(g) * float64(g))
 	}
 	return sum
 }

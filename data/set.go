@@ -249,56 +249,6 @@ func (s *Set) Keys() []int64 {
 	return slices.Clip(keys.cols)
 }
 
-// Rare is how many columns there are that have values, and how many of them in fewer than n examples. It takes 4 bytes for each column
-// below Dim or, if there are fewer values than those, some 20 for each column that has values.
-func (s *Set) Rare(n uint32) (occur, rare int) {
-	tally := func(count uint32) {
-		if count > 0 {
-			occur++
-			if count < n {
-				rare++
-			}
-		}
-	}
-	if s.dim > int64(s.values) {
-		counts := map[int64]uint32{}
-		for _, row := range s.all() {
-			for _, col := range row.idx {
-				counts[col]++
-			}
-		}
-		for _, count := range counts {
-			tally(count)
-		}
-		return occur, rare
-	}
-	counts := make([]uint32, s.dim)
-	for _, row := range s.all() {
-		for _, col := range row.idx {
-			counts[col]++
-		}
-	}
-	for _, count := range counts {
-		tally(count)
-	}
-	return occur, rare
-}
-
-// Size is the mean over the examples of the sum of their squared values, of which each counts at most 1: of one-hot features, how many an
-// example has.
-func (s *Set) Size() float64 {
-	sum := 0.0
-	for _, row := range s.all() {
-		if len(row.val) == 0 {
-			sum += float64(len(row.idx))
-		}
-		for _, v := range row.val {
-			sum += min(1, float64(v)*float64(v))
-		}
-	}
-	return sum / float64(max(1, s.Len()))
-}
-
 // Largest is the value that is farthest from 0, and its column; of several the first one, and 0 if there are no values.
 func (s *Set) Largest() (column int64, value float32) {
 	for _, row := range s.all() {

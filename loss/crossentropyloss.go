@@ -15,7 +15,7 @@ import (
 var crossEntropyLoss = Kind{
 	Name: "crossentropyloss", Width: 1, Unit: true,
 	Help: "-log of the probability of the label, where the score is that of +1; predicts the probability",
-	Start: func(label, weight []float32, _ int) []float64 {
+	Start: func(_ map[string]float64, label, weight []float32, _ int) []float64 {
 		return []float64{rounded(Sigmoid(odds(label, weight)))}
 	},
 	New: func(map[string]float64) graph.Loss { return crossEntropy{} },

@@ -7,7 +7,7 @@ import "thole.example/graph"
 //	L = max(0, 1 - y*s),  dL/ds = -y if y*s < 1, else 0
 var hingeLoss = Kind{
 	Name: "hingeloss", Help: "max(0,1-y*s), labels -1 and +1; predicts the margin", Width: 1,
-	Start: func(label, weight []float32, _ int) []float64 { // the margin of the more frequent class
+	Start: func(_ map[string]float64, label, weight []float32, _ int) []float64 { // the margin of the more frequent class
 		switch v := odds(label, weight); {
 		case v > 0:
 			return []float64{1}

@@ -7,8 +7,10 @@ import "thole.example/graph"
 //	L = (s-y)^2 / 2,  dL/ds = s - y
 var l2Loss = Kind{
 	Name: "l2loss", Help: "(s-y)^2/2; predicts the score", Width: 1,
-	Start: func(label, weight []float32, _ int) []float64 { return []float64{mean(label, weight)} },
-	New:   func(map[string]float64) graph.Loss { return square{} },
+	Start: func(_ map[string]float64, label, weight []float32, _ int) []float64 {
+		return []float64{mean(label, weight)}
+	},
+	New: func(map[string]float64) graph.Loss { return square{} },
 }
 
 type square struct{ Numbers }

@@ -12,8 +12,10 @@ import (
 //	L = log(1 + exp(-y*s)),  dL/ds = -y / (1 + exp(y*s))
 var logLoss = Kind{
 	Name: "logloss", Help: "log(1+exp(-y*s)), labels -1 and +1; predicts the probability of +1", Width: 1, Odds: true,
-	Start: func(label, weight []float32, _ int) []float64 { return []float64{odds(label, weight)} },
-	New:   func(map[string]float64) graph.Loss { return logistic{} },
+	Start: func(_ map[string]float64, label, weight []float32, _ int) []float64 {
+		return []float64{odds(label, weight)}
+	},
+	New: func(map[string]float64) graph.Loss { return logistic{} },
 }
 
 type logistic struct{ TwoClasses }

@@ -26,10 +26,10 @@ type Kind struct {
 	Hyper []psf.Hyper // settings
 	Odds  bool        // scores are the logarithms of the odds of the positive class
 	Log   bool        // scores are logarithms of what is predicted
-	// Start is the scores for all examples alike that are about the best ones, for labels that Check takes and their weights (nil: all
-	// 1), width of them: what models begin with, because steps that suit how labels differ take long to the base rate, and where
-	// steps become smaller do not reach it. nil: 0.
-	Start func(label, weight []float32, width int) []float64
+	// Start is the scores for all examples alike that are about the best ones, for all settings of Hyper, labels that Check takes and
+	// their weights (nil: all 1), width of them: what models begin with, because steps that suit how labels differ take long to the base
+	// rate, and where steps become smaller do not reach it. nil: 0.
+	Start func(set map[string]float64, label, weight []float32, width int) []float64
 	// New makes the loss from all settings of Hyper.
 	New func(set map[string]float64) graph.Loss
 }

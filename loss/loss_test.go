@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 	"thole.example/graph"
+	"thole.example/psf"
 )
 
 func named(t testing.TB, name string, set map[string]float64) graph.Loss {
@@ -313,14 +314,16 @@ func TestStart(t *testing.T) {
 				}
 				return sum
 			}
-			start := k.Start(label, weight, width)
+			set, err := psf.Fill(k.Hyper, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := k.Start(set, label, weight, width)
 			if len(start) != width {
 				t.Fatalf("%s starts at %v, want %d scores", k.Name, start, width)
 			}
 			at, slack := total(start...), 1e-4
 			switch k.Name {
-			case "huberloss": // is round near the labels, where the median is not its least
-				slack = float64(3*n) / 2
 			case "softmaxloss": // a class without examples counts as half a one
 				slack = float64(3 * n)
 			}
@@ -355,10 +358,13 @@ func TestStart(t *testing.T) {
 		{softmaxLoss, []float32{0, 1, 1, 2, 2, 2, 2}, nil, []float64{-math.Ln2, 0, math.Ln2}},
 		{softmaxLoss, []float32{0, 1, 2}, []float32{1, 2, 4}, []float64{-math.Ln2, 0, math.Ln2}},
 		{l2Loss, []float32{1, 4}, []float32{2, 1}, []float64{2}},
-		{huberLoss, []float32{1, 4, 9}, []float32{1, 1, 5}, []float64{9}},
-		{huberLoss, []float32{4, 1}, nil, []float64{1}},
+		{huberLoss, []float32{1, 4, 9}, []float32{1, 1, 5}, []float64{8.6}},
+		{huberLoss, []float32{4, 1}, nil, []float64{2}}, // and up to 3
+		{huberLoss, []float32{0, 0, 0, 1}, nil, []float64{0.25}},
+		{huberLoss, []float32{0, 0, 0, 1e9}, nil, []float64{1.0 / 3}},
+		{huberLoss, []float32{0, 0, 0}, nil, []float64{0}},
 	} {
-		got := c.kind.Start(c.label, c.weight, len(c.want))
+		got := c.kind.Start(map[string]float64{"delta": 1}, c.label, c.weight, len(c.want))
 		if !slices.EqualFunc(got, c.want, func(a, b float64) bool { return near(a, b, 1e-6) }) {
 			t.Errorf("%s of %v, weights %v, starts at %v, want %v", c.kind.Name, c.label, c.weight, got, c.want)
 		}

@@ -15,7 +15,7 @@ import (
 // Beyond a score of 80 exp goes on as its tangent: loss and gradient stay finite.
 var poissonLoss = Kind{
 	Name: "poissonloss", Help: "exp(s)-y*s, labels 0 and above; predicts the mean, exp(s)", Width: 1, Log: true,
-	Start: func(label, weight []float32, _ int) []float64 {
+	Start: func(_ map[string]float64, label, weight []float32, _ int) []float64 {
 		if m := mean(label, weight); m > 0 {
 			return []float64{rounded(math.Log(m))}
 		}

@@ -16,7 +16,8 @@ import (
 // computed from the differences to the largest score, so that nothing overflows.
 var softmaxLoss = Kind{
 	Name: "softmaxloss", Help: "-log of the probability of the label, 0 to K-1, K scores; predicts the class and all probabilities",
-	Start: func(label, weight []float32, width int) []float64 { // the logarithms of the shares, less their mean: only differences count
+	// The logarithms of the shares, less their mean: only differences count.
+	Start: func(_ map[string]float64, label, weight []float32, width int) []float64 {
 		start, mean := shares(label, weight, width, func(y float32) int { return int(y) }), 0.0
 		for k, share := range start {
 			if share == 0 { // no example counts

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"thole.example/data"
+	"thole.example/graph"
 	"thole.example/loss"
 	"thole.example/matrix"
 )
@@ -20,12 +21,13 @@ type Calibration struct {
 }
 
 // The sample has a sixteenth of the examples, but at least sampleLeast and at most sampleMost of them, in runs of consecutive ones: its
-// mean prediction is within 2 % of that of all, and it costs less than 2 % of an epoch; where there are few scores
-// (finalScores) it costs nothing, because the final loss needs them, too. Where examples have many scores it is smaller.
+// mean prediction is within 2 % of that of all, and it costs less than 2 % of an epoch. Where there are few scores (finalScores) it has up
+// to sampleKept: they cost nothing, because the final loss needs them, too. Where examples have many scores it is smaller.
 const (
 	sampleShare  = 16
 	sampleLeast  = 1 << 14
 	sampleMost   = 1 << 16
+	sampleKept   = 1 << 18
 	sampleRun    = 32
 	sampleScores = 1 << 22
 )
@@ -46,7 +48,9 @@ const calibrationBoard = "train.calibration"
 // expectation is what scores predict of the labels. Where a loss has one, the mean prediction is the mean label at the least loss that
 // biases reach.
 type expectation struct {
-	of func(to, score []float64) // predictions by the scores, as many as there are scores
+	// of gives predictions by the scores, as many as there are scores. nil: no prediction is a mean of labels, and where the least loss is
+	// the mean gradient is 0.
+	of func(to, score []float64)
 	// step is what to add to a bias where the mean prediction should be the mean label; slope is the derivative of that by the bias.
 	step func(mean, label, slope float64) float64
 }
@@ -63,14 +67,17 @@ func expects(name string) *expectation {
 	case "poissonloss":
 		return &expectation{func(to, score []float64) { to[0] = math.Exp(score[0]) }, logRatio}
 	case "l2loss":
-		return &expectation{func(to, score []float64) { to[0] = score[0] }, func(mean, label, _ float64) float64 { return label - mean }}
+		return &expectation{func(to, score []float64) { to[0] = score[0] }, difference}
+	case "huberloss":
+		return &expectation{nil, difference}
 	}
 	return nil
 }
 
-// Calibrates reports whether a training by a loss of that name can move the bias until the mean prediction is the mean label
-// (Options.Calibrate).
+// Calibrates reports whether a training by a loss of that name can move the bias to where the loss is least (Options.Calibrate).
 func Calibrates(loss string) bool { return expects(loss) != nil }
+
+func difference(mean, label, _ float64) float64 { return label - mean }
 
 func logRatio(mean, label, _ float64) float64 { return within1(math.Log(label / mean)) }
 
@@ -106,7 +113,7 @@ func (o *Options) labelMeans() (all []labelMean) {
 
 func labelMeans(loss string, label, weight []float32, width int) (all []labelMean) {
 	switch loss {
-	case "l2loss", "poissonloss":
+	case "l2loss", "poissonloss", "huberloss":
 		weights, sum, squares := 0.0, 0.0, 0.0
 		for i, y := range label {
 			w, v := weightOf(weight, i), float64(y)
@@ -115,8 +122,11 @@ func labelMeans(loss string, label, weight []float32, width int) (all []labelMea
 			squares += float64(w * v * v)
 		}
 		m := labelMean{sum / weights, max(math.Abs(sum/weights), math.Sqrt(squares/weights)/100)}
-		if loss == "poissonloss" {
+		switch loss {
+		case "poissonloss":
 			m.Size = m.Mean
+		case "huberloss": // of gradients
+			m.Mean = 0
 		}
 		if m.Size > 0 {
 			all = append(all, m)
@@ -176,13 +186,22 @@ func (s *Scored) Ratio() float64 {
 	return 0
 }
 
-// sampled is some of this task's examples: their scores, and their weights.
-type sampled struct{ score, weight []float64 }
+// sampled is some of this task's examples: their scores, labels and weights.
+type sampled struct {
+	score, weight []float64
+	label         []float32
+}
 
 // sample scores a sample of this task's examples.
 func (l *loop) sample(ctx context.Context) (*sampled, error) {
 	all, width := l.rows(), l.Model.Width
+	if err := l.keepScores(ctx); err != nil {
+		return nil, err
+	}
 	want := min(max(all/sampleShare, sampleLeast), sampleMost, max(sampleRun, sampleScores/width))
+	if l.final != nil {
+		want = max(sampleRun, sampleKept/width)
+	}
 	every := max(1, all/want)
 	var runs []matrix.Range
 	for lo, n := 0, int64(0); lo < l.order.count; lo, n = lo+sampleRun*every, n+1 {
@@ -192,9 +211,6 @@ func (l *loop) sample(ctx context.Context) (*sampled, error) {
 		}
 	}
 	s := &sampled{}
-	if err := l.keepScores(ctx); err != nil {
-		return nil, err
-	}
 	return s, l.order.among(runs, func(set *data.Set, rows []int) error {
 		score, err := l.scores(ctx, set, rows)
 		if err != nil {
@@ -203,20 +219,26 @@ func (l *loop) sample(ctx context.Context) (*sampled, error) {
 		s.score = append(s.score, score...)
 		for _, row := range rows {
 			s.weight = append(s.weight, weightOf(set.Weight, row))
+			s.label = append(s.label, set.Label[row])
 		}
 		return nil
 	})
 }
 
 // sums are what the sample adds to a column of the board, where scores are higher by so much.
-func (s *sampled) sums(of func(to, score []float64), by []float64, offset float64) []float64 {
+func (s *sampled) sums(e *expectation, l graph.Loss, by []float64, offset float64) []float64 {
 	width := len(by)
 	sums, score, p := make([]float64, 2*width+2), make([]float64, width), make([]float64, width)
 	for i, w := range s.weight {
 		for k := range score {
 			score[k] = s.score[i*width+k] + by[k] + offset
 		}
-		if of(p, score); slices.ContainsFunc(p, math.IsNaN) { // evaluate reports it
+		if e.of == nil {
+			p[0] = gradient(l, score[0], s.label[i:i+1])
+		} else {
+			e.of(p, score)
+		}
+		if slices.ContainsFunc(p, math.IsNaN) { // evaluate reports it
 			continue
 		}
 		for k, p := range p {
@@ -227,6 +249,13 @@ func (s *sampled) sums(of func(to, score []float64), by []float64, offset float6
 		sums[2*width+1] += float64(w * w)
 	}
 	return sums
+}
+
+// gradient is that of one label by its score.
+func gradient(l graph.Loss, score float64, label []float32) float64 {
+	at, grad := [1]float32{float32(score)}, [1]float32{}
+	l.Loss(&graph.Tensor{Rows: 1, Cols: 1, Val: at[:]}, label, &graph.Tensor{Rows: 1, Cols: 1, Val: grad[:]})
+	return float64(grad[0])
 }
 
 // calibrate measures how far the mean prediction is from the mean label, and has the bias of the scores make up for the difference, if
@@ -246,7 +275,7 @@ func (l *loop) calibrate(ctx context.Context, r *Report) error {
 	}
 	by, c, measured := make([]float64, len(label)), &r.Calibration, false
 	for round := range l.rounds() {
-		if err := l.showSums(round, s.sums(e.of, by, l.Offset)); err != nil {
+		if err := l.showSums(round, s.sums(e, l.Model.Loss, by, l.Offset)); err != nil {
 			return err
 		}
 		changed, err := l.assemble(ctx, l.before+r.Epochs)

@@ -81,9 +81,41 @@ func firstError(errs []error) error {
 	return nil
 }
 
+// TestCalibrateHuber: robust, which predicts no mean, ends where the mean gradient is 0, also of labels beyond delta.
+func TestCalibrateHuber(t *testing.T) {
+	for _, scale := range []float32{1, 3} {
+		o := Options{Epochs: 1, Batch: 32, Rate: rate(0.3), Seed: 3, Measured: true, Calibrate: true, Data: skewed(6000, 1, 0.05, 5)}
+		for i := range o.Data.Label {
+			o.Data.Label[i] *= scale
+		}
+		w := world{servers: 2, tasks: 2, algo: "robust", conf: algo.Conf{Dim: 32}}
+		off := func() (mean float64) {
+			reports, weights, errs := w.job(t, o)
+			if err := firstError(errs); err != nil || o.Calibrate != (len(reports[0].Moved) == 1) || reports[0].Ratio != 0 {
+				t.Fatalf("labels up to %g: moved by %v, ratio %v, %v", scale, reports[0].Moved, reports[0].Ratio, err)
+			}
+			b, all := o.Data.Batch(), 0.0
+			rows := b.Rows()
+			for i, y := range b.Label {
+				score := float64(weights[32])
+				for k := rows.Ptr[i]; k < rows.Ptr[i+1]; k++ {
+					score += float64(weights[rows.Idx[k]] * rows.Val[k])
+				}
+				mean += float64(b.Weight[i]) * max(-1, min(1, score-float64(y)))
+				all += float64(b.Weight[i])
+			}
+			return mean / all
+		}
+		got := off()
+		if o.Calibrate = false; math.Abs(got) > 1e-4 || math.Abs(off()) < 1e-3 {
+			t.Errorf("labels up to %g: the mean gradient is %v, %v without a move: want 0, and something else", scale, got, off())
+		}
+	}
+}
+
 // Labels of one class, and losses without probabilities, are left as they are.
 func TestCalibrateNothing(t *testing.T) {
-	for _, name := range []string{"lr", "svm", "robust"} {
+	for _, name := range []string{"lr", "svm"} {
 		o := Options{Epochs: 1, Batch: 32, Rate: rate(0.1), Seed: 3, Measured: true, Calibrate: true, Data: set(examples(200, 1))}
 		if name == "lr" {
 			clear(o.Data.Label)

@@ -44,8 +44,8 @@ func (f *checkpointFlags) exportCommand() *cobra.Command {
 		Long: `Saves the model that a training had when a checkpoint of it was taken, as the training would have saved it then, with the same
 bits. The files beside it (job.yaml, graph.json, transform.json) are those that the checkpoint has. Optimizer state is left out: use
 the checkpoint itself to resume the training. At its end, a training moves the bias until the mean prediction equals the mean label
-(classifiers, least squares and Poisson regression). Every checkpoint, including the last, has the bias before this move; a message says
-so.`,
+(with huberloss, until the mean gradient is 0; with hingeloss, not at all). Every checkpoint, including the last, has the bias before this
+move; a message says so.`,
 		Example: "  thole checkpoint export run/checkpoints --model out/then\n" +
 			"  thole checkpoint export run/checkpoints/420 --model then --to daphne",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -129,7 +129,7 @@ func (x *checkpointExport) export(ctx context.Context, k *checkpointer, e *state
 		return err
 	}
 	if uncorrected(o.Files) {
-		p.line("the bias is the one of the checkpoint: at its end, the training moves the bias until the mean prediction equals the mean label")
+		p.line("the bias is the one of the checkpoint: at its end, the training moves the bias to the least loss")
 	}
 	p.end()
 	_, err = fmt.Fprintf(legible{x.out}, "model  %s (%s), %s\n", x.model, codec, momentText(in.Checkpoint))

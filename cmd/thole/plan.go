@@ -263,18 +263,29 @@ func (p *plan) suit() error {
 			d.Most = algo.RareMost
 		}
 	}
-	p.recipe = p.recipe.ForRows(p.train.Len(), 0)
-	if !p.recipe.Network() && p.recipe.Task.Classes() {
-		if rare := p.recipe.ForRows(p.train.Len(), p.train.Size()); rare != p.recipe && p.mostlyRare(fewExamples) {
-			p.recipe = rare
-		}
-	}
+	p.recipe = p.recipe.ForRows(p.train.Len(), p.penalty())
 	j, asked := p.job, p.asked
 	j.rule, j.rate, j.schedule, j.per, j.batch, j.epochs = asked.rule, asked.rate, asked.schedule, asked.per, asked.batch, asked.epochs
 	dim, classes, fields := p.conf.Dim, p.conf.Classes, p.conf.Size.Fields
 	err := p.chooseRule()
 	p.conf.Dim, p.conf.Classes, p.conf.Size.Fields = dim, classes, fields
 	return err
+}
+
+// penalty is the least l2 of a linear model times the number of examples: 1, or more where most features are rare.
+func (p *plan) penalty() float64 {
+	switch {
+	case p.recipe.Network():
+	case p.recipe.Task.Classes():
+		if size := p.train.Size(); p.recipe.ForRows(p.train.Len(), size/2) != p.recipe && p.mostlyRare(fewExamples) {
+			return size / 2
+		}
+	default:
+		if _, has := p.recipe.Defaults.Hyper["l2"]; has {
+			return p.recipe.Noise(p.train.Set)
+		}
+	}
+	return 1
 }
 
 // sayPenalty says that the penalty follows the number of examples, where it is not the recipe's, least.

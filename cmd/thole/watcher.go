@@ -184,12 +184,11 @@ func (w *watcher) seconds() runlog.Number { return runlog.Number(w.env.now().Sub
 
 func (w *watcher) finish(p *plan, r *train.Report) {
 	if len(r.Moved) > 0 {
-		was := "differed from"
+		why := ", to where the loss of the training examples is least"
 		if r.Was != 0 {
-			was = fmt.Sprintf("was %.4g times", r.Was)
+			why = fmt.Sprintf(": the mean prediction of the training examples was %.4g times the mean label%s", r.Was, ofClass(r.Moved))
 		}
-		w.bar.line("bias: moved by %s at the end: the mean prediction of the training examples %s the mean label%s",
-			shiftText(r.Moved), was, ofClass(r.Moved))
+		w.bar.line("bias: moved by %s at the end%s", shiftText(r.Moved), why)
 	}
 	warnings := p.warnings(r, w.nonFinite)
 	for _, text := range warnings {
