@@ -65,8 +65,17 @@ func completers() map[string]completer {
 	}
 }
 
-// complete makes shells complete the values of a command's flags. What is not a flag is a path.
+// completes reports whether a shell asks for words. Only then do flags get theirs: cobra keeps every flag that has some, and its command, as
+// long as the process lives.
+func (e *env) completes() bool {
+	return len(e.args) > 0 && (e.args[0] == cobra.ShellCompRequestCmd || e.args[0] == cobra.ShellCompNoDescRequestCmd)
+}
+
+// complete makes shells complete the values of the flags of a command and of those below it. What is not a flag is a path.
 func complete(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		complete(sub)
+	}
 	for name, words := range completers() {
 		f := c.Flags().Lookup(name)
 		if f == nil || name == "out" && f.Value.Type() == "string" { // a file

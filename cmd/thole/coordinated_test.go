@@ -22,7 +22,7 @@ func TestStandby(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	mustRun(t, dir, "data", "clicks", "--preset", "criteo", "--rows", "4000", "--out", "clicks.ffm")
-	settings := []string{"--algo", "fm", "--data", "clicks.ffm", "--epochs", "80", "--batch", "32"}
+	settings := []string{"--algo", "fm", "--data", "clicks.ffm", "--epochs", "30", "--batch", "32"}
 	mustRun(t, dir, append([]string{"train", "--tasks", "2", "--model", "alone"}, settings...)...)
 	settings = append(settings, "--checkpoint-every", "50")
 	c := &cast{t: t, dir: dir, roles: true, servers: make([]*process, 2), workers: make([]*process, 2)}
@@ -78,7 +78,7 @@ func TestStandby(t *testing.T) {
 		t.Errorf("the other job: %v: %s", err, &other.err)
 	}
 	mustRun(t, dir, "diff", "alone", "kept")
-	mustRun(t, dir, "train", "--tasks", "1", "--model", "alone1", "--algo", "fm", "--data", "clicks.ffm", "--epochs", "80", "--batch", "32")
+	mustRun(t, dir, "train", "--tasks", "1", "--model", "alone1", "--algo", "fm", "--data", "clicks.ffm", "--epochs", "30", "--batch", "32")
 	mustRun(t, dir, "diff", "alone1", "other")
 	wanted := []string{"  server 0  127.0.0.1:", "epoch 2  held: renewed", "epoch 3  held: renewed", `  job "job": attempt `, `  job "other": attempt `,
 		"on 2 servers, complete, checkpoint ck/0"}

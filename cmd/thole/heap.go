@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -51,11 +52,11 @@ func boundHeap(ctx context.Context, total int64) {
 	}
 	tick := time.NewTicker(heapEvery)
 	defer tick.Stop()
-	is := int64(0)
+	defer debug.SetMemoryLimit(math.MaxInt64)
 	for {
-		if n := max(total-outsideHeap(), total/leastHeap); max(n-is, is-n) > total/64 {
+		n, is := max(total-outsideHeap(), total/leastHeap), debug.SetMemoryLimit(-1)
+		if max(n-is, is-n) > total/64 {
 			debug.SetMemoryLimit(n)
-			is = n
 		}
 		select {
 		case <-ctx.Done():

@@ -268,6 +268,9 @@ Where a model or a file is read, "-" is standard input; where one is written, it
 			c := command(e)
 			c.GroupID = g.id
 			prepare(c)
+			if e.completes() {
+				complete(c)
+			}
 			root.AddCommand(c)
 		}
 	}
@@ -278,11 +281,9 @@ Where a model or a file is read, "-" is standard input; where one is written, it
 	return root
 }
 
-// prepare gives a command, and those below it, what all have: checks of arguments, completion, and help where there is
-// nothing else to do.
+// prepare gives a command, and those below it, what all have: checks of arguments, and help where there is nothing else to do.
 func prepare(c *cobra.Command) {
 	c.Args = arity
-	complete(c)
 	if !c.HasSubCommands() {
 		return
 	}
