@@ -34,10 +34,15 @@ func (a *Algo) Noise(examples *data.Set) float64 {
 	}
 	start, label, n := a.of.start[0], examples.Label, float64(examples.Len())
 	residual := gradients(a.of.loss, start, label)
-	sum, off := 0.0, math.Sqrt(steepness(residual)/n)/64
-	for i, g := range gradients(a.of.loss, start+off, label) {
+	above := start + max(math.Sqrt(steepness(residual)/n)/64, math.Abs(start)*0x1p-20)
+	step := float64(float32(above)) - float64(float32(start)) // of scores
+	if !(step > 0) {
+		return 1
+	}
+	sum := 0.0
+	for i, g := range gradients(a.of.loss, above, label) {
 		sum += float64(g) - float64(residual[i])
 	}
-	curvature := sum / n / off
+	curvature := sum / n / step
 	return curvature * examples.Noise(residual)
 }

@@ -65,3 +65,20 @@ func TestNoiseOfLosses(t *testing.T) {
 		}
 	}
 }
+
+// TestNoiseOfNothing: labels that are all alike, which no feature explains, have the penalty of other data.
+func TestNoiseOfNothing(t *testing.T) {
+	for _, y := range []float32{0, 7, -3e38} {
+		b := &data.Batch{X: matrix.Block{At: matrix.At(0, 2, 0, 1), Data: &matrix.CSR[float32]{Ptr: []int{0, 1, 2}, Idx: []int64{0, 0},
+			Val: []float32{1, 1}}}, Label: []float32{y, y}}
+		s, err := data.Pack(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range []Algo{linreg, robust} {
+			if got := a.ForLabels(nil, b.Label, nil, 0).Noise(s); !(got >= 0 && got <= 2) {
+				t.Errorf("%s of labels %g: noise %v", a.Name, y, got)
+			}
+		}
+	}
+}
