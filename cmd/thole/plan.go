@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -296,7 +297,8 @@ func (p *plan) sayPenalty(e *env, least float64) {
 		if l2 > 1/float64(n) {
 			why = ", as most features have few examples"
 		}
-		fmt.Fprintf(e.err, "l2: %.3g, %.3g/%d training examples%s (--l2 sets another)\n", l2, l2*float64(n), n, why)
+		times := strconv.FormatFloat(math.Round(100*l2*float64(n))/100, 'f', -1, 64)
+		fmt.Fprintf(e.err, "l2: %.3g, %s/%d training examples%s (--l2 sets another)\n", l2, times, n, why)
 	}
 }
 
