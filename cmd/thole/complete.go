@@ -65,8 +65,8 @@ func completers() map[string]completer {
 	}
 }
 
-// completes reports whether a shell asks for words. Only then do flags get theirs: cobra keeps every flag that has some, and its command, as
-// long as the process lives.
+// completes reports whether a shell asks for words. Only then do flags get theirs: cobra keeps every flag that has some, and its command,
+// as long as the process lives.
 func (e *env) completes() bool {
 	return len(e.args) > 0 && (e.args[0] == cobra.ShellCompRequestCmd || e.args[0] == cobra.ShellCompNoDescRequestCmd)
 }
