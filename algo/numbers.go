@@ -12,8 +12,8 @@ import (
 
 // labels is what the labels of the training examples are like. The zero value is those that rates were chosen for.
 type labels struct {
-	loss  graph.Loss
-	start []float64 // scores that are about the best for all examples alike; nil: 0
+	loss  graph.Loss // what start is about the best for
+	start []float64  // scores that are about the best for all examples alike; nil: 0
 	// Of labels that are numbers, of any size:
 	spread   int // power of two nearest to their deviation, over that of labels around 10
 	gradient int // power of two nearest to the root mean square of the gradients by that score, over that of labels 0 and 1
@@ -75,12 +75,12 @@ func (a *Algo) ForLabels(losses []loss.Kind, label, weight []float32, classes in
 	if width == 0 {
 		width = max(2, classes)
 	}
-	l, err := kind.Bind(c.Num)
-	if err != nil || l.Check(label, width) != nil { // which others report
+	set, err := psf.Fill(kind.Hyper, c.Num)
+	if err != nil { // which others report, as what Check finds
 		return &other
 	}
-	set, err := psf.Fill(kind.Hyper, c.Num)
-	if err != nil {
+	l := kind.New(set)
+	if l.Check(label, width) != nil {
 		return &other
 	}
 	other.of.loss = l

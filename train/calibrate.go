@@ -15,7 +15,9 @@ import (
 // Calibration compares what the final parameters predict of the training examples with their labels: the mean prediction of a sample of
 // them, and the mean label of all. Both are means by the weights of the examples.
 type Calibration struct {
-	Ratio float64   // mean prediction over mean label, of the class where they differ most if there are several; 0: not measured
+	// Ratio is the mean prediction over the mean label, of the class where they differ most if there are several; 0: not measured, or the loss
+	// predicts no mean.
+	Ratio float64
 	Was   float64   // the same before the bias was moved
 	Moved []float64 // by how much the biases were moved so that the means agree; nil: they were not
 }

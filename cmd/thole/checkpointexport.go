@@ -44,8 +44,8 @@ func (f *checkpointFlags) exportCommand() *cobra.Command {
 		Long: `Saves the model that a training had when a checkpoint of it was taken, as the training would have saved it then, with the same
 bits. The files beside it (job.yaml, graph.json, transform.json) are those that the checkpoint has. Optimizer state is left out: use
 the checkpoint itself to resume the training. At its end, a training moves the bias until the mean prediction equals the mean label
-(with huberloss, until the mean gradient is 0; with hingeloss, not at all). Every checkpoint, including the last, has the bias before this
-move; a message says so.`,
+(with huberloss, until the mean gradient is 0; with hingeloss and crossentropyloss, not at all). Every checkpoint, including the last, has
+the bias before this move; a message says so.`,
 		Example: "  thole checkpoint export run/checkpoints --model out/then\n" +
 			"  thole checkpoint export run/checkpoints/420 --model then --to daphne",
 		RunE: func(c *cobra.Command, args []string) error {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime/debug"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -12,23 +13,22 @@ import (
 func TestBoundHeap(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "") // which may bound the tests themselves
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	const total = 8 << 30
-	go func() { boundHeap(ctx, total); close(ended) }()
-	within := func() {
-		for end := time.Now().Add(limit); debug.SetMemoryLimit(-1) > total; time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("the heap has no bound")
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		const total = 8 << 30
+		go boundHeap(ctx, total)
+		bounded := func(want bool) {
+			t.Helper()
+			time.Sleep(heapEvery)
+			synctest.Wait()
+			if got := debug.SetMemoryLimit(-1); got <= total != want {
+				t.Errorf("a bound of %d bytes, want one of at most %d: %v", got, total, want)
 			}
 		}
-	}
-	within()
-	debug.SetMemoryLimit(math.MaxInt64)
-	within()
-	cancel()
-	<-ended
-	if got := debug.SetMemoryLimit(-1); got != math.MaxInt64 {
-		t.Errorf("a bound of %d bytes is left", got)
-	}
+		bounded(true)
+		debug.SetMemoryLimit(math.MaxInt64)
+		bounded(true)
+		cancel()
+		bounded(false)
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -273,18 +272,18 @@ func (p *plan) suit() error {
 	return err
 }
 
-// penalty is the least l2 of a linear model times the number of examples: 1, or more where most features are rare.
+// penalty is the least l2 of a linear model times the number of examples: 1, or more where most features are rare. The recipe of
+// regressions has an l2 only there.
 func (p *plan) penalty() float64 {
-	switch {
-	case p.recipe.Network():
-	case p.recipe.Task.Classes():
-		if size := p.train.Size(); p.recipe.ForRows(p.train.Len(), size/2) != p.recipe && p.mostlyRare(fewExamples) {
-			return size / 2
-		}
-	default:
-		if _, has := p.recipe.Defaults.Hyper["l2"]; has {
-			return p.recipe.Noise(p.train.Set)
-		}
+	least, has := p.recipe.Defaults.Hyper["l2"]
+	if !has || p.recipe.Network() {
+		return 1
+	}
+	if !p.recipe.Task.Classes() {
+		return p.recipe.Noise(p.train.Set)
+	}
+	if half := p.train.Size() / 2; half > least*float64(p.train.Len()) && p.mostlyRare(fewExamples) {
+		return half
 	}
 	return 1
 }
@@ -293,12 +292,11 @@ func (p *plan) penalty() float64 {
 func (p *plan) sayPenalty(e *env, least float64) {
 	l2 := p.recipe.For(nil, p.job.rule).Hyper["l2"]
 	if _, given := p.conf.Hyper["l2"]; !given && l2 > least {
-		n, why := p.train.Len(), ""
-		if l2 > 1/float64(n) {
-			why = ", as most features have few examples"
+		why := "as most features have few examples"
+		if n := p.train.Len(); l2 == 1/float64(n) {
+			why = fmt.Sprintf("1/%d training examples", n)
 		}
-		times := strconv.FormatFloat(math.Round(100*l2*float64(n))/100, 'f', -1, 64)
-		fmt.Fprintf(e.err, "l2: %.3g, %s/%d training examples%s (--l2 sets another)\n", l2, times, n, why)
+		fmt.Fprintf(e.err, "l2: %.3g, %s (--l2 sets another)\n", l2, why)
 	}
 }
 

@@ -77,7 +77,7 @@ func (all *simulation) try(t *testing.T, j *simJob) {
 // other, also while a checkpoint is written or restored, and the disk fails. Each job ends by itself, and under BSP with the model and the
 // losses of one that nothing happened to. What happens follows from the seed, but for the order of goroutines.
 func TestSimulation(t *testing.T) {
-	set := seeds.Of(t, "SIM", 200, 50)
+	set := seeds.Of(t, "SIM", 500, 50)
 	all := newSimulation(t)
 	set.Share(t, func(t *testing.T, some iter.Seq[uint64]) {
 		for seed := range some {
@@ -96,7 +96,7 @@ func TestSimulation(t *testing.T) {
 // TestSimulationGivenUp is TestSimulation of jobs that go on without workers which stay away: each ends by itself, as worker 0 tells, and who
 // comes back takes part again, or hears that the job has ended.
 func TestSimulationGivenUp(t *testing.T) {
-	set := seeds.Of(t, "SIM", 50, 20)
+	set := seeds.Of(t, "SIM", 100, 20)
 	all := newSimulation(t)
 	set.Share(t, func(t *testing.T, some iter.Seq[uint64]) {
 		for seed := range some {
@@ -111,7 +111,7 @@ func TestSimulationGivenUp(t *testing.T) {
 // TestSimulationLogs is TestSimulation of servers with logs, which are killed more often and go on where they died; half of the jobs go on
 // without workers that stay away.
 func TestSimulationLogs(t *testing.T) {
-	set := seeds.Of(t, "SIM", 50, 20)
+	set := seeds.Of(t, "SIM", 100, 20)
 	all := newSimulation(t)
 	set.Share(t, func(t *testing.T, some iter.Seq[uint64]) {
 		for seed := range some {
