@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,9 +19,18 @@ import (
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) != "thole" { // the tests themselves, of which some train in this folder; scripts have their own
 		os.Setenv(runsVariable, runsNone)
+		os.Setenv("PATH", withoutCoordinator(os.Getenv("PATH")))
 		letSmallHeapsBe()
 	}
 	testscript.Main(m, map[string]func(){"thole": main})
+}
+
+// withoutCoordinator is PATH without the folders that have an installed thole-coordinate: tests ask what happens where there is none.
+func withoutCoordinator(path string) string {
+	return strings.Join(slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool {
+		_, err := exec.LookPath(filepath.Join(dir, coordinator))
+		return err == nil
+	}), string(os.PathListSeparator))
 }
 
 // TestScript runs the scripts of testdata/script: each is a session at the command line. $DATA is the folder of real
