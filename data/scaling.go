@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"math/bits"
 	"runtime"
 	"slices"
 
@@ -96,45 +95,6 @@ func (s Scaling) checkMissing() error {
 		last = c.Missing
 	}
 	return nil
-}
-
-// columnIndex finds the numbers of columns, by open addressing: at most a quarter of its places are taken.
-type columnIndex struct {
-	shift uint
-	slots []columnSlot
-}
-
-type columnSlot struct {
-	column int64 // below 0: the slot is free
-	number int
-}
-
-func newColumnIndex(n int) *columnIndex {
-	size := uint(bits.Len(uint(4 * max(1, n))))
-	x := &columnIndex{64 - size, make([]columnSlot, 1<<size)}
-	for i := range x.slots {
-		x.slots[i].column = -1
-	}
-	return x
-}
-
-// slot is that of the column, or the free one where it belongs.
-func (x *columnIndex) slot(col int64) *columnSlot {
-	for at := uint64(col) * 0x9e3779b97f4a7c15 >> x.shift; ; at = (at + 1) & uint64(len(x.slots)-1) {
-		if s := &x.slots[at]; s.column == col || s.column < 0 {
-			return s
-		}
-	}
-}
-
-func (x *columnIndex) add(col int64, number int) { *x.slot(col) = columnSlot{col, number} }
-
-// find is the number of the column; -1: it has none.
-func (x *columnIndex) find(col int64) int {
-	if s := x.slot(col); s.column == col {
-		return s.number
-	}
-	return -1
 }
 
 // scaler is a Scaling ready to scale rows. Any number of goroutines may use it.

@@ -241,12 +241,15 @@ func (s *Set) Keys() []int64 {
 		}
 		return keys
 	}
-	var keys unseen
-	for _, row := range s.all() {
-		keys.add(&unseen{hashes: hashes{cols: row.idx}})
+	index := s.index()
+	keys := make([]int64, 0, index.taken)
+	for _, slot := range index.slots {
+		if slot.column >= 0 {
+			keys = append(keys, slot.column)
+		}
 	}
-	keys.compact()
-	return slices.Clip(keys.cols)
+	slices.Sort(keys)
+	return keys
 }
 
 // Largest is the value that is farthest from 0, and its column; of several the first one, and 0 if there are no values.

@@ -1,17 +1,26 @@
 package data
 
-// places numbers the columns that have values from 0: by themselves, or one after the other if Dim is more than there are values. n is
-// above all numbers.
+// places numbers the columns that have values from 0: by themselves, or in the order in which they come if Dim is more than there are
+// values. n is above all numbers.
 func (s *Set) places() (of func(column int64) int, n int) {
 	if s.dim <= int64(s.values) {
 		return func(column int64) int { return int(column) }, int(s.dim)
 	}
-	keys := s.Keys()
-	place := make(map[int64]int, len(keys))
-	for i, key := range keys {
-		place[key] = i
+	index := s.index()
+	return index.find, index.taken
+}
+
+// index numbers the columns that have values from 0, in the order in which they come.
+func (s *Set) index() *columnIndex {
+	index := newColumnIndex(1)
+	for _, row := range s.all() {
+		for _, col := range row.idx {
+			if index.find(col) < 0 {
+				index.add(col, index.taken)
+			}
+		}
 	}
-	return func(column int64) int { return place[column] }, len(keys)
+	return index
 }
 
 // Rare is how many columns there are that have values, and how many of them in fewer than n examples.
