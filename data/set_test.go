@@ -179,6 +179,9 @@ func TestSet(t *testing.T) {
 		if occur, rare := s.Rare(few); occur != len(count) || rare != seldom {
 			t.Fatalf("%d columns, %d of them less than %d times, want %d and %d", occur, rare, few, len(count), seldom)
 		}
+		if n := rapid.IntRange(0, len(count)+1).Draw(t, "columns"); s.MoreColumns(n) != (len(count) > n) {
+			t.Fatalf("more than %d columns: %t, and there are %d", n, s.MoreColumns(n), len(count))
+		}
 		sum := s.Checksum()
 		taken := map[int]bool{}
 		for _, i := range order[:len(order)/3] {

@@ -323,18 +323,25 @@ func (p *plan) mostlyRare(examples uint32) bool {
 	return rare >= max(rareFrom, occur/2)
 }
 
-// widens reports whether the recipe's defaults for many features are taken: there are many, or, as regressions have no penalty, most are
-// rare. Those with another update rule are taken by a user who chose that one, or nothing of the rule and the schedule.
+// many reports whether features are many or most are rare, so that the recipe's defaults for many features fit: of networks by the features
+// that occur, of linear models by the features that there may be, as whole matrices are trained in another way.
+func (p *plan) many() bool {
+	switch {
+	case p.recipe.Network():
+		return p.train.MoreColumns(graph.WholeLimit) || p.mostlyRare(rareBelow)
+	case p.conf.Dim > 0 && p.conf.Dim <= graph.WholeLimit:
+		return p.recipe.Task == algo.Regression && p.mostlyRare(rareBelow) // which have no penalty
+	}
+	return true
+}
+
+// widens reports whether the recipe's defaults for many features are taken. Those with another update rule are taken by a user who chose
+// that one, or nothing of the rule and the schedule.
 func (p *plan) widens() bool {
 	j, asked := p.job, p.asked
 	d := p.recipe.Wide
-	switch {
-	case d == nil:
+	if d == nil || !p.many() {
 		return false
-	case p.conf.Dim > 0 && p.conf.Dim <= graph.WholeLimit:
-		if p.recipe.Task != algo.Regression || !p.mostlyRare(rareBelow) {
-			return false
-		}
 	}
 	return d.Rule == p.recipe.Defaults.Rule || d.Rule == asked.rule || asked.rule == "" && asked.rate == 0 && asked.schedule == "" &&
 		asked.per == "" && len(j.decay)+len(j.hyper) == 0 && j.l2 == 0 && !j.given("l1") && !j.given("l2")

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v4"
 
-	"thole.example/graph"
 	"thole.example/internal/spell"
 	"thole.example/search"
 )
@@ -247,9 +246,9 @@ func defaultSpaces() []defaultSpace {
 			"batch=0.25x,1x"}},
 		linearMany: {"linear models, more features", []string{"rule=adagrad", "rate=0.3x..2x", "l2=1e-7..1e-4", "epochs=6",
 			"batch=0.25x,0.5x,1x,2x"}},
-		networkFew: {"networks, up to 65536 features", []string{"rate=0.2x..2x", "l2=1e-5..1e-2", "epochs=1x,2x,3x", "factors=4,8,16",
+		networkFew: {"networks, few features", []string{"rate=0.2x..2x", "l2=1e-5..1e-2", "epochs=1x,2x,3x", "factors=4,8,16",
 			"hidden=default|default|64,32|256,128", "dropout=0,0,0.1,0.3", "cross-layers=1,2,3", "batch=0.5x,1x,2x"}},
-		networkMany: {"networks, more features", []string{"rate=0.3x..2x", "l2=1e-6..1e-3", "epochs=4", "factors=8,16,32",
+		networkMany: {"networks, many features", []string{"rate=0.3x..2x", "l2=1e-6..1e-3", "epochs=4", "factors=8,16,32",
 			"hidden=default|256,128|400,400", "dropout=0,0,0.1", "cross-layers=2,3,4", "batch=0.5x,1x"}},
 		ownNetwork: {"networks of --graph", []string{"rate=0.1x..3x", "epochs=1x,2x", "batch=0.5x,1x,2x"}},
 		forestSpace: {"boosted trees", []string{"rate=0.3x..2x", "trees=1x,2x,4x", "depth=3..9", "min-child-weight=0.3..30", "l2=0.1..30",
@@ -260,17 +259,16 @@ func defaultSpaces() []defaultSpace {
 // spaceOf is the default space of a plan whose examples are read. What its user gave stays; what files say is where a search begins.
 func (p *plan) spaceOf(user []setting) ([]search.Param, error) {
 	kind := linearFew
-	many := p.conf.Dim <= 0 || p.conf.Dim > graph.WholeLimit
 	switch {
 	case p.forest != nil:
 		kind = forestSpace
 	case p.own != nil:
 		kind = ownNetwork
-	case p.recipe.Network() && many:
+	case p.recipe.Network() && p.many():
 		kind = networkMany
 	case p.recipe.Network():
 		kind = networkFew
-	case many:
+	case p.many():
 		kind = linearMany
 	}
 	r := newSpaceReader()
