@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"slices"
 	"strings"
 
 	"thole.example/blob"
@@ -53,8 +55,24 @@ func canHold(ctx context.Context, c format.Codec, name string, ms []matrix.Meta,
 // keptLimit is how many names are tried for a model that is kept.
 const keptLimit = 100
 
-// kept keeps a trained model that could not be saved at the path: in the default format, at a free name next to it. save saves with the
-// settings of the plan and fails with fs.ErrExist or rpc.ErrExists where something is. The error is why, and says where the model is.
+// refuges are the paths where a model is kept that could not be saved at the path, the best one first: next to it, unless its store is
+// unavailable; in the working folder; among temporary files. Servers of other processes save in their stores alone.
+func (p *plan) refuges(why error, path string) (all []string) {
+	next := strings.TrimRight(path, "/")
+	if p.atServers {
+		return []string{next}
+	}
+	if !again(why) {
+		all = append(all, next)
+	}
+	base := blob.Base(next)
+	all = append(all, base, blob.Join(inBucket(os.TempDir()), base))
+	return slices.Compact(all)
+}
+
+// kept keeps a trained model that could not be saved at the path: in the default format, at a free name next to it or where else that
+// succeeds. save saves with the settings of the plan and fails with fs.ErrExist or rpc.ErrExists where something is. The error is why, and
+// says where the model is.
 func (p *plan) kept(ctx context.Context, why error, path string, save func(q *plan, path string) error) error {
 	if ctx.Err() != nil || p.attempt > 0 && again(why) { // another attempt saves it
 		return why
@@ -63,21 +81,30 @@ func (p *plan) kept(ctx context.Context, why error, path string, save func(q *pl
 	own.to, own.set, own.lossy, own.force, own.saveState = defaultFormat, nil, false, false, false
 	q := *p
 	q.job = &own
-	for n := 1; n <= keptLimit; n++ {
-		ending := "-kept"
-		if n > 1 {
-			ending = fmt.Sprintf("-kept-%d", n)
+	failed := []error{why}
+	for _, refuge := range p.refuges(why, path) {
+		name, err := saveFree(refuge, func(path string) error { return save(&q, path) })
+		if err == nil {
+			if ending, is := strings.CutPrefix(name, strings.TrimRight(path, "/")); is { // servers have other names for it
+				name = strings.TrimRight(p.model, "/") + ending
+			}
+			return fmt.Errorf("%w; the trained model was saved as %s (format %s): thole convert %s TARGET writes it in another format",
+				why, name, defaultFormat, name)
 		}
-		err := save(&q, strings.TrimRight(path, "/")+ending)
-		if errors.Is(err, fs.ErrExist) || errors.Is(err, rpc.ErrExists) {
-			continue
-		}
-		if err != nil {
-			return errors.Join(why, fmt.Errorf("the model could not be kept in format %s either: %w", defaultFormat, err))
-		}
-		name := strings.TrimRight(p.model, "/")
-		return fmt.Errorf("%w; the trained model was saved as %s%s (format %s): thole convert %s%s TARGET writes it in another format",
-			why, name, ending, defaultFormat, name, ending)
+		failed = append(failed, fmt.Errorf("the model could not be kept in format %s either: %w", defaultFormat, err))
 	}
-	return why
+	return errors.Join(failed...)
+}
+
+// saveFree saves at a name that is free, which begins with path, and gives the name.
+func saveFree(path string, save func(path string) error) (name string, err error) {
+	for n := 1; n <= keptLimit; n++ {
+		if name = path + "-kept"; n > 1 {
+			name += fmt.Sprintf("-%d", n)
+		}
+		if err = save(name); !errors.Is(err, fs.ErrExist) && !errors.Is(err, rpc.ErrExists) {
+			break
+		}
+	}
+	return name, err
 }
