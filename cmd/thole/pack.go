@@ -166,6 +166,9 @@ func unpackCommand(e *env) *cobra.Command {
 DIR with the manifest. DIR appears whole or not at all.`,
 		Example: "  thole unpack lr.zip lr-unpacked",
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := wantEnding(args[1], ""); err != nil {
+				return err
+			}
 			to, err := e.folder(c.Context(), args[1], force)
 			if err != nil {
 				return err
