@@ -124,6 +124,55 @@ func TestKeptOnServers(t *testing.T) {
 	}
 }
 
+// TestKeptByWorker lets the store of servers refuse every save after the training: the worker keeps the model in its working directory.
+func TestKeptByWorker(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range savedExamples() {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(t.TempDir())
+	_, one := startServer(t, dir)
+	_, two := startServer(t, dir)
+	data := filepath.Join(dir, "examples.libffm")
+	for _, args := range [][]string{{"lr"}, {"deepfm"}, {"deepfm", "--sparse"}, {"fm", "--sparse"}, {"gbdt"}} {
+		name := args[0]
+		args = append([]string{"--algo", name, "--data", data, "--holdout", "0", "--runs", "none"}, args[1:]...)
+		if rc, text := said(t, append([]string{"train", "--model", "want"}, args...)...); rc != 0 {
+			t.Fatal(text)
+		}
+		folder := filepath.Join(dir, "sub")
+		if err := os.Mkdir(folder, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		e := &env{in: strings.NewReader(""), out: &b, err: &onTraining{&b, func() {
+			_ = os.RemoveAll(folder)
+			_ = os.WriteFile(folder, nil, 0o666)
+		}}}
+		rc := Main(append([]string{"worker", "--servers", one + "," + two, "--model", "sub/" + name}, args...), e)
+		here, err := os.Getwd()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rc == 0 || !strings.Contains(b.String(), "saved as "+filepath.ToSlash(filepath.Join(here, name+"-kept"))+" (format angel)") {
+			t.Errorf("%v: exit code %d: %s", args, rc, &b)
+		}
+		if rc, text := said(t, "diff", "want", name+"-kept"); rc != 0 {
+			t.Errorf("%v: %s", args, text)
+		}
+		if rc, text := said(t, "predict", "--model", name+"-kept", "--data", data); rc != 0 {
+			t.Errorf("%v: %s", args, text)
+		}
+		for _, gone := range []string{folder, "want", name + "-kept"} {
+			if err := os.RemoveAll(gone); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // occupy puts a folder of another program at a path.
 func occupy(path string) {
 	_ = os.Mkdir(path, 0o777) // it is there from the second time on
