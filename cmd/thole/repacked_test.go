@@ -1,15 +1,23 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
-// TestUnpackReplaced unpacks a model that is replaced all the time, as a file and as a folder: each time it is one of the two, or has changed
-// meanwhile, and never taken for damaged.
-func TestUnpackReplaced(t *testing.T) {
+// TestPackReplaced unpacks and explains a model that is replaced all the time, as a file and as a folder: each time it is one of the two, or
+// has changed meanwhile, and never taken for damaged.
+func TestPackReplaced(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("d.dummy", []byte(smallExamples()), 0o666); err != nil {
 		t.Fatal(err)
@@ -55,6 +63,9 @@ func TestUnpackReplaced(t *testing.T) {
 	}()
 	for range 20 {
 		for _, name := range packs {
+			if rc, text := said(t, "explain", name); rc != 0 && !strings.Contains(text, "changed meanwhile") {
+				t.Errorf("explain %s: %s", name, text[max(0, len(text)-300):])
+			}
 			rc, text := said(t, "unpack", name, "out", "--force")
 			if rc != 0 {
 				if !strings.Contains(text, "changed meanwhile") {
@@ -73,3 +84,31 @@ func TestUnpackReplaced(t *testing.T) {
 		t.Errorf("%v remain, %v", left, err)
 	}
 }
+
+// TestStatisticsEnd lets a reader fail when the values are read again, for their histogram.
+func TestStatisticsEnd(t *testing.T) {
+	m := matrix.Meta{Name: "m", Rows: 1, Cols: 2, DType: matrix.F64}
+	if err := new(statistics).count(t.Context(), &onceReader{m: m}, m, (&env{err: io.Discard}).progress("", "", 2)); !errors.Is(err, blob.ErrChanged) {
+		t.Errorf("error %v, want that of the second reading", err)
+	}
+}
+
+// onceReader is a reader of one matrix, which is replaced after it was read.
+type onceReader struct {
+	format.Reader
+	m    matrix.Meta
+	read bool
+}
+
+func (r *onceReader) Blocks(context.Context, string, matrix.Rect) iter.Seq2[matrix.Block, error] {
+	return func(yield func(matrix.Block, error) bool) {
+		if r.read {
+			yield(matrix.Block{}, blob.ErrChanged)
+			return
+		}
+		r.read = true
+		yield(matrix.Block{At: r.m.Rect(), Data: &matrix.Dense[float64]{Val: []float64{1, 2}}}, nil)
+	}
+}
+
+func (r *onceReader) Matrices() []matrix.Meta { return []matrix.Meta{r.m} }
