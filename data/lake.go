@@ -44,7 +44,7 @@ func lakeLog(name string) (folder, kind string) {
 			return blob.Parent(at), "Delta"
 		case base == hudiLog:
 			return blob.Parent(at), "Hudi"
-		case base == icebergLog && strings.HasSuffix(name, icebergEnd) && at == blob.Parent(name):
+		case base == icebergLog && strings.HasSuffix(strings.TrimSuffix(name, icebergPacked), icebergEnd) && at == blob.Parent(name):
 			return blob.Parent(at), "Iceberg"
 		}
 	}
@@ -56,25 +56,40 @@ func (l *lakes) check(ctx context.Context, files []string) error {
 		if f == Stdin {
 			continue
 		}
-		local := !blob.IsURL(f)
-		whole := f
-		if local {
-			var err error
-			if whole, err = filepath.Abs(f); err != nil {
+		if blob.IsURL(f) {
+			if err := l.above(ctx, f, f, false); err != nil {
+				return err
+			}
+			continue
+		}
+		whole, err := filepath.Abs(f)
+		if err != nil {
+			return err
+		}
+		if err := l.above(ctx, f, whole, true); err != nil {
+			return err
+		}
+		if real, err := filepath.EvalSymlinks(whole); err == nil && real != whole { // who opens the file says what is wrong
+			if err := l.above(ctx, f, real, true); err != nil {
 				return err
 			}
 		}
-		for folder := blob.Parent(whole); !l.seen[folder]; folder = blob.Parent(folder) {
-			kind, err := l.of(ctx, folder, local)
-			if err != nil {
-				return err
-			}
-			if kind != "" {
-				return fmt.Errorf("%s: a file of the %s table %s, whose log says which files hold its rows; export a snapshot of the table "+
-					"to Parquet first", f, kind, folder)
-			}
-			l.seen[folder] = true
+	}
+	return nil
+}
+
+// above refuses a file if a folder above it is a table; whole is where it lies, and f what it is called.
+func (l *lakes) above(ctx context.Context, f, whole string, local bool) error {
+	for folder := blob.Parent(whole); !l.seen[folder]; folder = blob.Parent(folder) {
+		kind, err := l.of(ctx, folder, local)
+		if err != nil {
+			return err
 		}
+		if kind != "" {
+			return fmt.Errorf("%s: a file of the %s table %s, whose log says which files hold its rows; export a snapshot of the table "+
+				"to Parquet first", f, kind, folder)
+		}
+		l.seen[folder] = true
 	}
 	return nil
 }
@@ -87,8 +102,10 @@ func (l *lakes) of(ctx context.Context, folder string, local bool) (kind string,
 				return log.kind, nil
 			}
 		}
-		if found, err := filepath.Glob(filepath.Join(literal(folder), icebergLog, "*"+icebergEnd)); err == nil && len(found) > 0 {
-			return "Iceberg", nil
+		for _, end := range []string{icebergEnd, icebergEnd + icebergPacked} {
+			if found, err := filepath.Glob(filepath.Join(literal(folder), icebergLog, "*"+end)); err == nil && len(found) > 0 {
+				return "Iceberg", nil
+			}
 		}
 		return "", nil
 	}
@@ -123,12 +140,13 @@ func list(ctx context.Context, store blob.Bucket, tree string) ([]blob.Info, err
 	return found, err
 }
 
-// The folders of logs, and how the names of Iceberg's files of metadata end.
+// The folders of logs, and how the names of Iceberg's files of metadata end, also of those that early versions compressed.
 const (
-	deltaLog   = "_delta_log"
-	hudiLog    = ".hoodie"
-	icebergLog = "metadata"
-	icebergEnd = ".metadata.json"
+	deltaLog      = "_delta_log"
+	hudiLog       = ".hoodie"
+	icebergLog    = "metadata"
+	icebergEnd    = ".metadata.json"
+	icebergPacked = ".gz"
 )
 
 // literal escapes the characters of globs.

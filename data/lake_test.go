@@ -1,6 +1,7 @@
 package data
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 func TestLake(t *testing.T) {
 	for _, c := range []struct{ log, kind string }{
 		{"_delta_log/00000000000000000000.json", "Delta"}, {"metadata/v1.metadata.json", "Iceberg"}, {".hoodie/hoodie.properties", "Hudi"},
+		{"metadata/v1.metadata.json.gz", "Iceberg"},
 		{"metadata/notes.txt", ""},
 	} {
 		dir, store := t.TempDir(), memories()
@@ -30,7 +32,13 @@ func TestLake(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, pattern := range []string{root, filepath.Join(root, "part-1.csv"), filepath.Join(root, "day=1"), filepath.Join(dir, "*", "*", "*.csv"),
+		linkedFolder, linkedFile := filepath.Join(dir, "folder"), filepath.Join(dir, "file.csv")
+		err := errors.Join(os.Symlink(filepath.Join(root, "day=1"), linkedFolder), os.Symlink(filepath.Join(root, "part-1.csv"), linkedFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pattern := range []string{linkedFolder, linkedFile, filepath.Join(linkedFolder, "*.csv"), root,
+			filepath.Join(root, "part-1.csv"), filepath.Join(root, "day=1"), filepath.Join(dir, "*", "*", "*.csv"),
 			url, url + "/part-1.csv", url + "/*/*.csv"} {
 			_, err := Files(t.Context(), store, []string{pattern})
 			if c.kind == "" && err != nil || c.kind != "" && (err == nil || !strings.Contains(err.Error(), "a file of the "+c.kind+" table")) {

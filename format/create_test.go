@@ -11,6 +11,7 @@ import (
 
 	"thole.example/blob"
 	"thole.example/format"
+	"thole.example/format/angel"
 	"thole.example/format/csv"
 	"thole.example/format/npy"
 	"thole.example/format/paddle"
@@ -148,6 +149,19 @@ func TestCreateNeedsRoom(t *testing.T) {
 	_, err := format.Create(t.Context(), npy.Zipped, b, "k.npz", []matrix.Meta{wide, {Name: "v", Rows: 1, Cols: 3, DType: matrix.F64}}, format.Options{})
 	if !errors.Is(err, format.ErrLimit) || !strings.Contains(err.Error(), "20 bytes are free") {
 		t.Errorf("%v, want ErrLimit with what is free", err)
+	}
+	for _, set := range []map[string]string{{"format": "ValueBinaryRowFormat"}, {"format": "RowIdColIdValueTextRowFormat"}} {
+		o := format.Options{Set: set}
+		if _, err := format.Create(t.Context(), angel.Codec, b, "k", []matrix.Meta{{Name: "w", Rows: 2, Cols: 30, DType: matrix.F64}}, o); !errors.Is(
+			err, format.ErrLimit) || !strings.Contains(err.Error(), "100 bytes are free") {
+			t.Errorf("angel %v: %v, want ErrLimit with what is free", set, err)
+		}
+		sparse := matrix.Meta{Name: "w", Rows: 2, Cols: 30, DType: matrix.F64, Layout: matrix.RowSparse}
+		if w, err := format.Create(t.Context(), angel.Codec, b, "k", []matrix.Meta{sparse}, format.Options{}); err != nil {
+			t.Errorf("angel: %v for a sparse matrix, of which nobody knows what it takes", err)
+		} else {
+			w.Abort(t.Context())
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package pack
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -198,5 +199,34 @@ func TestForeignRefused(t *testing.T) {
 	}
 	if in, err := Inside(ctx, b, "f"); err != nil || in != blob.Bucket(b) {
 		t.Errorf("another kind of manifest: %T, %v", in, err)
+	}
+}
+
+// replacedBucket is a bucket in which an object is replaced before it is opened, or before it is read.
+type replacedBucket struct {
+	*blob.Mem
+	opens bool
+}
+
+func (b replacedBucket) Open(ctx context.Context, name string) (blob.Object, error) {
+	if !b.opens {
+		return nil, blob.ErrChanged
+	}
+	o, err := b.Mem.Open(ctx, name)
+	return unreadable{o}, err
+}
+
+type unreadable struct{ blob.Object }
+
+func (unreadable) ReadAt([]byte, int64) (int, error) { return 0, blob.ErrChanged }
+
+// TestInsideReplaced: a packed file that is replaced has changed; it is not taken for a file of another kind.
+func TestInsideReplaced(t *testing.T) {
+	b := &blob.Mem{}
+	packed(t, b, "p", true)
+	for _, opens := range []bool{false, true} {
+		if _, err := Inside(t.Context(), replacedBucket{b, opens}, "p"); !errors.Is(err, blob.ErrChanged) {
+			t.Errorf("opens %v: %v, want ErrChanged", opens, err)
+		}
 	}
 }

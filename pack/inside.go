@@ -21,10 +21,14 @@ import (
 const headLen = zipfile.LocalLen + len(Name)
 
 // isFile reports whether an object begins as a packed file does.
-func isFile(o blob.Object) bool {
+func isFile(o blob.Object) (bool, error) {
 	head := make([]byte, headLen)
-	return o.Size() >= int64(headLen) && wire.ReadAt(o, head, 0) == nil && string(head[:4]) == zipfile.Magic &&
-		string(head[zipfile.LocalLen:]) == Name && head[26] == byte(len(Name)) && head[27] == 0
+	if o.Size() < int64(headLen) {
+		return false, nil
+	}
+	err := wire.ReadAt(o, head, 0)
+	return err == nil && string(head[:4]) == zipfile.Magic && string(head[zipfile.LocalLen:]) == Name && head[26] == byte(len(Name)) &&
+		head[27] == 0, err
 }
 
 // Inside shows a packed file at the path as the folder that was packed, in a bucket that for the rest is b; nothing can
@@ -37,6 +41,9 @@ func Inside(ctx context.Context, b blob.Bucket, path string) (blob.Bucket, error
 		return b, nil // a folder, or nothing: whoever opens it says so
 	}
 	o, err := b.Open(ctx, path)
+	if errors.Is(err, blob.ErrChanged) {
+		return nil, err
+	}
 	if err != nil {
 		return b, nil
 	}
@@ -53,24 +60,33 @@ func Inside(ctx context.Context, b blob.Bucket, path string) (blob.Bucket, error
 
 // isZip reports whether an object begins and ends as an archive does. The end is looked for in the last bytes, and only of what
 // begins as one: everything that is opened comes by here.
-func isZip(o blob.Object) bool {
+func isZip(o blob.Object) (bool, error) {
 	var head [len(zipfile.Magic)]byte
-	if wire.ReadAt(o, head[:], 0) != nil || string(head[:]) != zipfile.Magic {
-		return false
+	if o.Size() < int64(len(head)) {
+		return false, nil
+	}
+	if err := wire.ReadAt(o, head[:], 0); err != nil || string(head[:]) != zipfile.Magic {
+		return false, err
 	}
 	tail := make([]byte, min(o.Size(), 1<<16+22))
-	return wire.ReadAt(o, tail, o.Size()-int64(len(tail))) == nil && bytes.Contains(tail, []byte("PK\x05\x06"))
+	err := wire.ReadAt(o, tail, o.Size()-int64(len(tail)))
+	return bytes.Contains(tail, []byte("PK\x05\x06")), err
 }
 
 // members are the files of a packed file; none if it is something else.
 func members(o blob.Object) ([]member, error) {
-	begins := isFile(o)
-	if !begins && !isZip(o) {
-		return nil, nil
+	begins, err := isFile(o)
+	if err != nil {
+		return nil, err
+	}
+	if !begins {
+		if archive, err := isZip(o); err != nil || !archive {
+			return nil, err
+		}
 	}
 	z, err := zip.NewReader(o, o.Size())
 	if err != nil {
-		if begins {
+		if begins || errors.Is(err, blob.ErrChanged) {
 			return nil, at(o.Size(), err)
 		}
 		return nil, nil // of which others know more

@@ -32,7 +32,8 @@ func Run(t *testing.T, k Kind) {
 		{"replace", replaceKeepsOpenObjects}, {"write at", writeAt}, {"names outside", namesOutsideAreRefused}, {"backslash", backslash},
 		{"list", listing}, {"read back", readBackBeforeCommit}, {"temporary names", temporaryNamesAreNotListed}, {"remove", removing},
 		{"object or tree", nameIsObjectOrTree}, {"read all", readAllLimit}, {"concurrent use", concurrentUse}, {"publish over", publishOver},
-		{"write over", writeOver}, {"publish", publish}, {"publish refuses", publishRefuses}, {"remove while published", removeWhilePublished},
+		{"write over", writeOver}, {"publish", publish}, {"publish odd names", publishOddNames}, {"publish refuses", publishRefuses},
+		{"remove while published", removeWhilePublished},
 		{"unfinished", unfinished}, {"pinned", pinned}, {"pinned set", pinnedSet}, {"interrupted set", interruptedSet},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, k) })

@@ -124,6 +124,26 @@ func publish(t *testing.T, k Kind) {
 	}
 }
 
+// publishOddNames publishes a tree whose names have characters that URLs write otherwise.
+func publishOddNames(t *testing.T, k Kind) {
+	k.on(t, func(t *testing.T, b blob.Bucket) {
+		var names []string
+		for _, odd := range []string{"a+b", "a b", "a%20b", "a%2Bb", "a&b=c", "a#b", "a?b", "a;b", "a,b", "q'd", "ä"} {
+			from, to := "stage "+odd, "m "+odd
+			put(t, b, from+"/"+odd, from+"/other+one")
+			if err := b.Publish(t.Context(), from, to, blob.Anything); err != nil {
+				t.Fatalf("%s: %v", odd, err)
+			}
+			wantContent(t, b, to+"/"+odd, "in "+from+"/"+odd)
+			names = append(names, to+"/"+odd, to+"/other+one")
+		}
+		infos, err := b.List(t.Context(), "")
+		if err != nil || len(infos) != len(names) {
+			t.Errorf("%d objects, %v, want %d", len(infos), err, len(names))
+		}
+	})
+}
+
 func publishRefuses(t *testing.T, k Kind) {
 	for _, c := range []struct{ name, from, to string }{
 		{"nothing there", "none", "old"},

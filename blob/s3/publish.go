@@ -132,7 +132,7 @@ func (b *Bucket) copy(ctx context.Context, from, to string, source entry, on con
 func (b *Bucket) source(key string) *string {
 	parts := strings.Split(b.opts.Bucket+"/"+key, "/")
 	for i := range parts {
-		parts[i] = url.PathEscape(parts[i])
+		parts[i] = strings.ReplaceAll(url.PathEscape(parts[i]), "+", "%2B") // a "+" would be a blank
 	}
 	return aws.String(strings.Join(parts, "/"))
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,77 +111,4 @@ func near32(a, b string) bool {
 		y, wrong := strconv.ParseFloat(b, 64)
 		return a == b || err == nil && wrong == nil && math.Abs(x-y) <= 1e-6*(1+math.Abs(y))
 	})
-}
-
-// TestKeptModel lets the save of a trained model fail after the training: it is kept next to the target, the message says where, and the
-// exit code says that something went wrong.
-func TestKeptModel(t *testing.T) {
-	t.Chdir(t.TempDir())
-	for name, text := range savedExamples() {
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Mkdir("model-kept", 0o777); err != nil { // which is not free
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("model-kept/x", nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"lr", "gbdt"} {
-		var b bytes.Buffer
-		e := &env{in: strings.NewReader(""), out: &b, err: &occupying{&b, "model"}}
-		args := []string{"train", "--algo", name, "--data", "examples.csv", "--holdout", "0", "--runs", "none", "--model", "model"}
-		rc := Main(args, e)
-		if rc == 0 || !strings.Contains(b.String(), "saved as model-kept-2") || !strings.Contains(b.String(), "thole convert model-kept-2 TARGET") {
-			t.Errorf("%s: exit code %d: %s", name, rc, &b)
-		}
-		if rc, text := said(t, "predict", "--model", "model-kept-2", "--data", "examples.csv"); rc != 0 {
-			t.Errorf("%s: %s", name, text)
-		}
-		for _, gone := range []string{"model", "model-kept-2"} {
-			if err := os.RemoveAll(gone); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-}
-
-// TestKeptOnServers lets the save of a model on servers of their own fail: it is kept next to the target in their store.
-func TestKeptOnServers(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range savedExamples() {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	_, one := startServer(t, dir)
-	_, two := startServer(t, dir)
-	for _, name := range []string{"lr", "deepfm", "gbdt"} {
-		var b bytes.Buffer
-		e := &env{in: strings.NewReader(""), out: &b, err: &occupying{&b, filepath.Join(dir, name)}}
-		rc := Main([]string{"worker", "--servers", one + "," + two, "--algo", name, "--data", filepath.Join(dir, "examples.libffm"), "--holdout", "0",
-			"--runs", "none", "--model", name}, e)
-		if rc == 0 || !strings.Contains(b.String(), "saved as "+name+"-kept") {
-			t.Errorf("%s: exit code %d: %s", name, rc, &b)
-		}
-		rc, text := said(t, "predict", "--model", filepath.Join(dir, name+"-kept"), "--data", filepath.Join(dir, "examples.libffm"))
-		if rc != 0 {
-			t.Errorf("%s: %s", name, text)
-		}
-	}
-}
-
-// occupying is a stream of messages that puts something at a path once training has begun.
-type occupying struct {
-	*bytes.Buffer
-	path string
-}
-
-func (w *occupying) Write(p []byte) (int, error) {
-	if bytes.Contains(p, []byte("epoch ")) || bytes.Contains(p, []byte("tree ")) {
-		_ = os.Mkdir(w.path, 0o777) // it is there from the second time on
-		_ = os.WriteFile(w.path+"/foreign", []byte("x"), 0o666)
-	}
-	return w.Buffer.Write(p)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -80,6 +81,11 @@ func (k *splitting) run(ctx context.Context, e *env, paths []string) error {
 		return usageError{errors.New("--label-column without --stratify, for which it is")}
 	case ways > 1:
 		return usageError{errors.New("more than one of --in-order, --by, --time and --stratify, want one: each says which part an example is in")}
+	}
+	if info, err := os.Stat(k.out); err != nil || !info.IsDir() { // it will be made
+		if err := wantEnding(k.out, ""); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
 	}
 	o, err := k.dataOptions("")
 	if err != nil {

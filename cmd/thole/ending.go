@@ -19,11 +19,14 @@ func fileEnding(name string) string {
 }
 
 // wantEnding refuses a name whose ending is of no format that could be written there: a file whose content is not what its name says
-// misleads every other program. otherwise says what else can be done.
+// misleads every other program. otherwise says what else can be done. Without endings that are known a folder is written.
 func wantEnding(name, otherwise string, known ...string) error {
 	ending := fileEnding(name)
 	if ending == "" || slices.Contains(known, ending) {
 		return nil
+	}
+	if len(known) == 0 {
+		return usageError{fmt.Errorf("%s: ending %s, want a name without one: a folder is written there%s", name, ending, otherwise)}
 	}
 	return usageError{fmt.Errorf("%s: unknown ending %s, want one of %s%s", name, ending, strings.Join(known, " "), otherwise)}
 }

@@ -46,7 +46,12 @@ func explainBytes(ctx context.Context, e *env, path, from string) error {
 	if err != nil {
 		return err
 	}
-	if err := at.Explain(ctx, at.bucket, at.name, p); err != nil {
+	v, err := format.Pin(ctx, at.bucket, at.name)
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	if err := at.Explain(ctx, v, at.name, p); err != nil {
 		return format.Wrap(at.Info().Name, at.name, err)
 	}
 	return p.Err()

@@ -184,13 +184,8 @@ func (g *treeRun) end(ctx context.Context, client *ps.Client, e *tree.Ensemble, 
 		default:
 			err = p.saveTrees(ctx, e, path)
 		}
-		if err != nil && p.atServers {
-			err = p.kept(ctx, err, path, func(q *plan, path string) error { return q.saveTreesAgain(ctx, client, e, path) })
-		} else if err != nil {
-			err = p.keptTrees(ctx, err, e, path)
-		}
 		if err != nil {
-			return nil, err
+			return nil, p.keptTrees(ctx, err, client, e, path)
 		}
 	}
 	learned, err := g.collect(ctx, e)

@@ -192,7 +192,7 @@ func (p *plan) grow(ctx context.Context, c *cluster, tasks []int, path string, w
 	p.label(e)
 	if path != "" {
 		if err := p.saveTrees(ctx, e, path); err != nil {
-			return nil, p.keptTrees(ctx, err, e, path)
+			return nil, p.keptTrees(ctx, err, nil, e, path)
 		}
 	}
 	return g.finish(e, g.last.Scores)

@@ -6,11 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
+	"os"
+	"slices"
 	"strings"
 
 	"thole.example/blob"
 	"thole.example/format"
+	"thole.example/graph"
 	"thole.example/matrix"
+	"thole.example/ps"
 	"thole.example/rpc"
 )
 
@@ -53,9 +58,35 @@ func canHold(ctx context.Context, c format.Codec, name string, ms []matrix.Meta,
 // keptLimit is how many names are tried for a model that is kept.
 const keptLimit = 100
 
-// kept keeps a trained model that could not be saved at the path: in the default format, at a free name next to it. save saves with the
-// settings of the plan and fails with fs.ErrExist or rpc.ErrExists where something is. The error is why, and says where the model is.
-func (p *plan) kept(ctx context.Context, why error, path string, save func(q *plan, path string) error) error {
+// refuge is where a model is kept that could not be saved at its path.
+type refuge struct {
+	path string // without the ending of its name
+	here bool   // it is of this process, and the model on servers of others
+}
+
+// refuges are where a model is kept, the best place first: next to its path, unless the store is unavailable; in the working folder; among
+// temporary files. Servers of other processes save in their stores alone, and this one in its working folder.
+func (p *plan) refuges(why error, path string) (all []refuge) {
+	next := strings.TrimRight(path, "/")
+	base := blob.Base(next)
+	if p.atServers {
+		all = append(all, refuge{path: next})
+		if dir, err := os.Getwd(); err == nil {
+			all = append(all, refuge{blob.Join(inBucket(dir), base), true})
+		}
+		return all
+	}
+	if !again(why) {
+		all = append(all, refuge{path: next})
+	}
+	all = append(all, refuge{path: base}, refuge{path: blob.Join(inBucket(os.TempDir()), base)})
+	return slices.Compact(all)
+}
+
+// kept keeps a trained model that could not be saved at the path: in the default format, at a free name next to it or where else that
+// succeeds. save saves with the settings of the plan and fails with fs.ErrExist or rpc.ErrExists where something is. The error is why, and
+// says where the model is.
+func (p *plan) kept(ctx context.Context, why error, path string, save func(q *plan, at refuge) error) error {
 	if ctx.Err() != nil || p.attempt > 0 && again(why) { // another attempt saves it
 		return why
 	}
@@ -63,21 +94,93 @@ func (p *plan) kept(ctx context.Context, why error, path string, save func(q *pl
 	own.to, own.set, own.lossy, own.force, own.saveState = defaultFormat, nil, false, false, false
 	q := *p
 	q.job = &own
-	for n := 1; n <= keptLimit; n++ {
-		ending := "-kept"
-		if n > 1 {
-			ending = fmt.Sprintf("-kept-%d", n)
+	failed := []error{why}
+	for _, at := range p.refuges(why, path) {
+		name, err := saveFree(at, func(at refuge) error { return save(&q, at) })
+		if err == nil {
+			if ending, is := strings.CutPrefix(name, strings.TrimRight(path, "/")); is && !at.here { // servers have other names for it
+				name = strings.TrimRight(p.model, "/") + ending
+			}
+			return fmt.Errorf("%w; the trained model was saved as %s (format %s): thole convert %s TARGET writes it in another format",
+				why, name, defaultFormat, name)
 		}
-		err := save(&q, strings.TrimRight(path, "/")+ending)
-		if errors.Is(err, fs.ErrExist) || errors.Is(err, rpc.ErrExists) {
-			continue
-		}
-		if err != nil {
-			return errors.Join(why, fmt.Errorf("the model could not be kept in format %s either: %w", defaultFormat, err))
-		}
-		name := strings.TrimRight(p.model, "/")
-		return fmt.Errorf("%w; the trained model was saved as %s%s (format %s): thole convert %s%s TARGET writes it in another format",
-			why, name, ending, defaultFormat, name, ending)
+		failed = append(failed, fmt.Errorf("the model could not be kept in format %s either: %w", defaultFormat, err))
 	}
-	return why
+	return errors.Join(failed...)
 }
+
+// saveFree saves at a name that is free, which begins with the path, and gives the name.
+func saveFree(at refuge, save func(at refuge) error) (name string, err error) {
+	for n := 1; n <= keptLimit; n++ {
+		if name = at.path + "-kept"; n > 1 {
+			name += fmt.Sprintf("-%d", n)
+		}
+		if err = save(refuge{name, at.here}); !errors.Is(err, fs.ErrExist) && !errors.Is(err, rpc.ErrExists) {
+			break
+		}
+	}
+	return name, err
+}
+
+// vacant fails with fs.ErrExist if this process finds something at a path.
+func (p *plan) vacant(ctx context.Context, path string) error {
+	now, err := p.paths.State(ctx, path)
+	if err == nil && now != blob.Nothing {
+		err = fs.ErrExist
+	}
+	return err
+}
+
+// saveHere saves in this process a model that is on servers of others.
+func (p *plan) saveHere(ctx context.Context, client *ps.Client, model *graph.Model, path string) error {
+	if err := p.vacant(ctx, path); err != nil {
+		return err
+	}
+	codec, err := codecs().Lookup(p.to)
+	if err != nil {
+		return err
+	}
+	return format.Convert(ctx, &pulled{client, model.Metas(), p.files(model)}, codec, p.bucket(), path, format.Options{}, nil, nil)
+}
+
+// pulled reads the matrices of a job from its servers as those of a stored model.
+type pulled struct {
+	client *ps.Client
+	ms     []matrix.Meta
+	files  map[string][]byte
+}
+
+// Matrices implements format.Reader.
+func (r *pulled) Matrices() []matrix.Meta { return r.ms }
+
+// Blocks implements format.Reader.
+func (r *pulled) Blocks(ctx context.Context, name string, want matrix.Rect) iter.Seq2[matrix.Block, error] {
+	return func(yield func(matrix.Block, error) bool) {
+		m, err := r.client.Matrix(name)
+		if err != nil {
+			yield(matrix.Block{}, err)
+			return
+		}
+		var rows []int64
+		for row := want.Rows.Lo; row < want.Rows.Hi; row++ {
+			rows = append(rows, row)
+		}
+		for b, err := range m.GetRowsFlow(ctx, rows, -1) {
+			if err == nil {
+				b = b.Cut(want)
+			}
+			if !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Notes implements format.Reader.
+func (*pulled) Notes() []string { return nil }
+
+// Files implements format.Reader.
+func (r *pulled) Files() map[string][]byte { return r.files }
+
+// Close implements format.Reader.
+func (*pulled) Close() error { return nil }

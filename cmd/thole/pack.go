@@ -166,6 +166,9 @@ func unpackCommand(e *env) *cobra.Command {
 DIR with the manifest. DIR appears whole or not at all.`,
 		Example: "  thole unpack lr.zip lr-unpacked",
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := wantEnding(args[1], ""); err != nil {
+				return err
+			}
 			to, err := e.folder(c.Context(), args[1], force)
 			if err != nil {
 				return err
@@ -188,9 +191,23 @@ func unpack(ctx context.Context, e *env, src string, to *sink) error {
 	if infos, err := b.List(ctx, name); err != nil || len(infos) == 0 {
 		return errors.Join(err, fmt.Errorf("%s: no such file or folder", src))
 	}
-	if b, err = pack.Inside(ctx, b, name); err != nil {
+	var v *blob.View // in which the packed model does not change
+	err = blob.Again(ctx, func() (err error) {
+		if v, err = format.Pin(ctx, b, name); err != nil {
+			return err
+		}
+		in, err := pack.Inside(ctx, v, name)
+		if err != nil {
+			v.Close()
+			return err
+		}
+		b = in
+		return nil
+	})
+	if err != nil {
 		return err
 	}
+	defer v.Close()
 	into, dir, err := to.place()
 	if err != nil {
 		return err

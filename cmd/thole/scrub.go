@@ -51,6 +51,13 @@ func scrub(ctx context.Context, e *env, src string, to *sink) error {
 	if err != nil {
 		return err
 	}
+	folder, err := e.isFolder(ctx, b, src)
+	if err != nil {
+		return err
+	}
+	if err := wantEnding(to.path, "", topologyEndings(m, folder)...); err != nil {
+		return err
+	}
 	clean, err := m.Program.Scrub()
 	if err != nil {
 		return err
@@ -77,10 +84,20 @@ func scrub(ctx context.Context, e *env, src string, to *sink) error {
 		}
 		fmt.Fprintf(to.reports(), "names of variables stay; they begin with %s\n", shown)
 	}
-	if folder, err := e.isFolder(ctx, b, src); err != nil || !folder {
-		return err
+	if !folder {
+		return nil
 	}
 	return noteOthers(ctx, e, b, m)
+}
+
+// topologyEndings are the endings that a copy of the topology may have; none of a folder.
+func topologyEndings(m *program.Model, folder bool) []string {
+	if ending := fileEnding(m.Path); folder {
+		return nil
+	} else if ending != "" {
+		return []string{ending}
+	}
+	return []string{".pdmodel"} // the old name is __model__
 }
 
 // maxStems is how many beginnings of names are listed.

@@ -112,8 +112,11 @@ func (f *statistics) count(ctx context.Context, r format.Reader, m matrix.Meta, 
 			}
 		}
 	}, func(n int64) { *bin(0) += n })
+	if err != nil {
+		return err
+	}
 	f.Shape = sparkline(f.Bins)
-	return err
+	return nil
 }
 
 // runValues is how many values are looked at together.

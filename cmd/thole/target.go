@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -159,7 +160,7 @@ func (o *output) codec(dst string, srcs []*place) (format.Codec, map[string]stri
 		}
 		return named, ending, err
 	}
-	if err != nil && len(srcs) > 0 && o.keeps {
+	if err != nil && len(srcs) > 0 && o.keeps && slices.Contains([]string{"", fileEnding(srcs[0].path)}, fileEnding(dst)) {
 		return srcs[0].Codec, nil, nil
 	}
 	return c, ending, err

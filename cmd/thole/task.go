@@ -175,11 +175,14 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 	}
 	if task == 0 && path != "" {
 		if err := p.save(ctx, client, model, path); err != nil {
-			return nil, p.kept(ctx, err, path, func(q *plan, path string) error {
-				if _, err := client.Rehearse(ctx, q.saving(model, path)); err != nil {
+			return nil, p.kept(ctx, err, path, func(q *plan, at refuge) error {
+				if at.here {
+					return q.saveHere(ctx, client, model, at.path)
+				}
+				if _, err := client.Rehearse(ctx, q.saving(model, at.path)); err != nil {
 					return err
 				}
-				return client.Save(ctx, q.saving(model, path))
+				return client.Save(ctx, q.saving(model, at.path))
 			})
 		}
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"io/fs"
 	"slices"
 
 	"thole.example/algo"
@@ -50,16 +49,16 @@ func (p *plan) saveTrees(ctx context.Context, e *tree.Ensemble, path string) err
 	return format.Convert(ctx, r, codec, p.bucket(), path, o, nil, nil)
 }
 
-// keptTrees keeps trees that could not be saved at the path.
-func (p *plan) keptTrees(ctx context.Context, why error, e *tree.Ensemble, path string) error {
-	return p.kept(ctx, why, path, func(q *plan, path string) error {
-		switch now, err := q.paths.State(ctx, path); {
-		case err != nil:
-			return err
-		case now != blob.Nothing:
-			return fs.ErrExist
+// keptTrees keeps trees that could not be saved at the path; client may be nil where there are no servers of other processes.
+func (p *plan) keptTrees(ctx context.Context, why error, client *ps.Client, e *tree.Ensemble, path string) error {
+	return p.kept(ctx, why, path, func(q *plan, at refuge) error {
+		if p.atServers && !at.here {
+			return q.saveTreesAgain(ctx, client, e, at.path)
 		}
-		return q.saveTrees(ctx, e, path)
+		if err := q.vacant(ctx, at.path); err != nil {
+			return err
+		}
+		return q.saveTrees(ctx, e, at.path)
 	})
 }
 

@@ -78,7 +78,27 @@ func (c codec) newPlan(m matrix.Meta, id int, o *format.Options) (*plan, error) 
 	if err := p.options(o, d); err != nil {
 		return nil, err
 	}
-	return p, p.checkSize()
+	if err := p.checkSize(); err != nil {
+		return nil, err
+	}
+	return p, p.checkRoom(d)
+}
+
+// textCell is how many bytes a value of a line takes at least: a digit, and what separates it from the next.
+const textCell = 2
+
+// checkRoom refuses a matrix of which every cell is written, if that takes more than the file system has left.
+func (p *plan) checkRoom(d matrix.DType) error {
+	each := int64(d.Size())
+	if p.layout.text {
+		each = textCell
+	}
+	cells, ok := matrix.Cells(savedCount(&p.meta), p.meta.Cols)
+	size, fits := matrix.Cells(cells, each)
+	if !p.filled || !ok || !fits {
+		return nil
+	}
+	return p.lossy.Need(p.meta.Name, size)
 }
 
 // addSlots declares rows behind those of the matrix that are not saved: groups of as many rows each, where Angel's jobs keep

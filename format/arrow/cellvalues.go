@@ -123,7 +123,13 @@ func (c *cellReader) append(lo, n int64, to *format.Cells) error {
 	case c.of.index != matrix.Invalid:
 		return c.indexed(lo, n, to)
 	case c.of.storage == numbers:
-		return c.numbers(lo, n, c.of.raw, to)
+		if err := c.numbers(lo, n, c.of.raw, to); err != nil || c.of.kind != format.Truth {
+			return err
+		}
+		for i, v := range to.Int[before:] { // of arrow.bool8 every number but 0 is true
+			to.Int[before+i] = min(1, v*v)
+		}
+		return nil
 	case c.of.storage == decimals:
 		return c.decimals(lo, n, to)
 	case c.of.storage == fixed:

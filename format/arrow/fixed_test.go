@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"thole.example/format"
 	"thole.example/matrix"
 )
 
@@ -30,5 +31,21 @@ func TestFixedTexts(t *testing.T) {
 	want := `"abcd" "" "wx\x00z" "    " "ab" "cd" "" "abcd" "" "wx\x00z" "    " `
 	if got.String() != want {
 		t.Errorf("cells %s, want %s", got.String(), want)
+	}
+}
+
+// TestBool8 reads truth values in bytes, of which every number but 0 is true.
+func TestBool8(t *testing.T) {
+	table := openSample(t, "bool8")
+	if c := table.Columns()[0]; c.Kind != format.Truth || c.Type != "bool8" {
+		t.Errorf("column %+v, want truth values of bool8", c)
+	}
+	for b, err := range table.Batches(t.Context(), []int{0}, matrix.Range{Lo: 0, Hi: 6}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(b.Cells[0].Int, b.Cells[0].Null); got != "[0 1 1 0 1 1] [false false false true false false]" {
+			t.Errorf("cells %s", got)
+		}
 	}
 }

@@ -71,11 +71,14 @@ func (r *reader) Notes() []string {
 	return notes
 }
 
+// extBool8 is the extension type of truth values in bytes.
+const extBool8 = "arrow.bool8"
+
 // meaningLost says what the stored numbers of an extension type mean in another way than they are read; "" of most.
 func meaningLost(f *field) string {
 	switch {
 	case f.raw == matrix.Invalid:
-	case f.ext == "arrow.bool8":
+	case f.ext == extBool8:
 		return "every number but 0 is true"
 	case f.ext == "arrow.fixed_shape_tensor" && strings.Contains(f.extMeta, `"permutation"`):
 		return "values stay in the order of storage, and the type permutes the dimensions"

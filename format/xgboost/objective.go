@@ -200,6 +200,9 @@ func (o *objective) margin(base float32, version [3]int) (float32, error) {
 	if o.name == "binary:logitraw" && version[0] == 1 && version[1] < 3 {
 		s = logit
 	}
+	if s == logit && base >= 0 && base <= 1 && (version[0] > 3 || version[0] == 3 && version[1] >= 1) {
+		base = min(max(base, edge), 1-edge) // a training set of one class has 0 or 1
+	}
 	switch {
 	case s == logit && !(base > 0 && base < 1):
 		return 0, fmt.Errorf("%v, want a number between 0 and 1 for %s", base, o.name)
@@ -210,6 +213,9 @@ func (o *objective) margin(base float32, version [3]int) (float32, error) {
 	}
 	return s.margin(base), nil
 }
+
+// edge is how near to 0 and 1 XGBoost moves a probability before it takes the score of it, from 3.1 on.
+const edge float32 = 1e-6
 
 func (s scale) margin(base float32) float32 {
 	switch s {
@@ -224,14 +230,14 @@ func (s scale) margin(base float32) float32 {
 // nearby is how many neighbours of a number are tried.
 const nearby = 8
 
-// base is the base_score whose margin is nearest to the score.
+// base is the base_score whose margin is nearest to the score, of those that mean the same to every version.
 func (s scale) base(score float64) float32 {
 	var base float32
 	switch s {
 	case plain:
 		return float32(score)
 	case logit:
-		base = min(max(float32(1/(1+math.Exp(-score))), 0x1p-24), 1-0x1p-24)
+		base = min(max(float32(1/(1+math.Exp(-score))), edge), 1-edge)
 	case logs:
 		base = float32(math.Exp(min(max(score, -87), 88)))
 	}
@@ -239,7 +245,7 @@ func (s scale) base(score float64) float32 {
 	for _, towards := range [2]float32{inf, -inf} {
 		b := base
 		for range nearby {
-			if b = math.Nextafter32(b, towards); s == logit && b >= 1 || b <= 0 || b > math.MaxFloat32 {
+			if b = math.Nextafter32(b, towards); s == logit && (b < edge || b > 1-edge) || b <= 0 || b > math.MaxFloat32 {
 				break
 			}
 			if math.Abs(float64(s.margin(b))-score) < math.Abs(float64(s.margin(best))-score) {

@@ -190,3 +190,29 @@ func printed(e *tree.Ensemble, ubj bool) ([]byte, error) {
 	err := write(&out, e, ubj)
 	return out.Bytes(), err
 }
+
+// TestEdges compares scores of probabilities near 0 and 1 with those that XGBoost 3.2.0 prints for files with that base_score.
+func TestEdges(t *testing.T) {
+	o := &objective{name: "binary:logistic", scale: logit}
+	for _, c := range []struct {
+		base    float32
+		version [3]int
+		want    float32 // 0: refused
+	}{
+		{0, [3]int{3, 2, 0}, -13.81551}, {1e-7, [3]int{3, 2, 0}, -13.81551}, {1, [3]int{3, 2, 0}, 13.74516}, {0.9999999, [3]int{3, 1, 0}, 13.74516},
+		{1e-7, [3]int{2, 1, 4}, -16.118095}, {0, [3]int{3, 0, 5}, 0}, {1, [3]int{2, 1, 4}, 0}, {-1, [3]int{3, 2, 0}, 0}, {2, [3]int{3, 2, 0}, 0},
+	} {
+		got, err := o.margin(c.base, c.version)
+		if refused := c.want == 0; refused != (err != nil) || err == nil && math.Abs(float64(got-c.want)) > 2e-6*math.Abs(float64(c.want)) {
+			t.Errorf("base_score %v of %v: %v, %v, want %v", c.base, c.version, got, err, c.want)
+		}
+	}
+	for _, score := range []float64{-15, -13.9, -13.8, 0, 13.7, 13.9, 16} { // what is written means the same to all versions
+		base := logit.base(score)
+		old, err := o.margin(base, [3]int{1, 7, 6})
+		now, wrong := o.margin(base, [3]int{3, 2, 0})
+		if err != nil || wrong != nil || old != now {
+			t.Errorf("score %v: base_score %v is %v to 1.7, %v, and %v to 3.2, %v", score, base, old, err, now, wrong)
+		}
+	}
+}

@@ -130,7 +130,7 @@ func digest(data []byte) string {
 
 // source is the object that a copy copies, or why not.
 func (s *Server) source(r *http.Request) (o object, ok bool, f failure) {
-	name, err := url.PathUnescape(strings.TrimPrefix(r.Header.Get("X-Amz-Copy-Source"), "/"))
+	name, err := url.QueryUnescape(strings.TrimPrefix(r.Header.Get("X-Amz-Copy-Source"), "/")) // "+" is a blank, as in S3
 	bucket, key, _ := strings.Cut(name, "/")
 	o, is := s.objects[key]
 	if err != nil || bucket != s.Bucket || !is {
