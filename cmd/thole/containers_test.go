@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -138,6 +139,43 @@ func TestContainersAgree(t *testing.T) {
 						score, files[0], text)
 				}
 			}
+		}
+	}
+}
+
+// TestExactContainers tells categories apart by digits that float64 does not have, and copies them, from every container.
+func TestExactContainers(t *testing.T) {
+	from, err := filepath.Abs("testdata/containers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	parts := ""
+	for _, name := range []string{"exact.csv", "exact.parquet", "exact.arrow"} {
+		for _, column := range []string{"deal", "long", "whole", "at"} {
+			ignored := strings.Join(slices.DeleteFunc([]string{"deal", "long", "whole", "at"}, func(s string) bool { return s == column }), ",")
+			if rc, text := said(t, "train", "--algo", "gbdt", "--trees", "5", "--data", filepath.Join(from, "exact.csv"), "--label-column", "label",
+				"--categorical", column, "--ignore", ignored, "--model", "m", "--holdout", "0", "--runs", "none", "--force"); rc != 0 {
+				t.Fatal(text)
+			}
+			rc, text := said(t, "predict", "--model", "m", "--data", filepath.Join(from, name), "--out", "s.csv", "--force")
+			if rc != 0 || !strings.Contains(text, "auc 1") {
+				t.Errorf("%s, column %s: exit code %d, want all categories: %s", name, column, rc, text)
+			}
+		}
+		if rc, text := said(t, "data", "split", filepath.Join(from, name), "--out", "parts", "--in-order", "--parts", "first=0.5,rest=0.5", "--force"); rc != 0 {
+			t.Fatal(text)
+		}
+		part, err := os.ReadFile("parts/first.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.ReplaceAll(strings.ReplaceAll(string(part), ".000000+", "+"), "T", " ")
+		if parts == "" {
+			parts = text
+		}
+		if text != parts {
+			t.Errorf("%s: split writes other rows than of exact.csv: %q", name, text[:200])
 		}
 	}
 }

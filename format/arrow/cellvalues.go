@@ -265,6 +265,14 @@ func (c *cellReader) decimals(lo, n int64, to *format.Cells) error {
 				return err
 			}
 			to.Int = append(to.Int, v)
+		case c.of.kind == format.Text:
+			if to.Text.Bytes, err = format.AppendDecimal(to.Text.Bytes, b, c.of.digits); err != nil {
+				return err
+			}
+			to.Text.End = append(to.Text.End, int64(len(to.Text.Bytes)))
+			if size := len(to.Text.Bytes); size > maxTexts {
+				return fmt.Errorf("texts of %d bytes beside each other, want at most %d: %w", size, maxTexts, format.ErrLimit)
+			}
 		default:
 			v, err := format.DecimalBytes(b, c.of.digits)
 			if err != nil {
