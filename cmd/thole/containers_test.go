@@ -143,17 +143,17 @@ func TestContainersAgree(t *testing.T) {
 	}
 }
 
-// TestExactContainers tells categories apart by digits that float64 does not have, and copies them, from every container.
+// TestExactContainers tells categories apart by digits that float64 does not have, by time and by UUID, and copies them, from every container.
 func TestExactContainers(t *testing.T) {
 	from, err := filepath.Abs("testdata/containers")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(t.TempDir())
-	parts := ""
+	parts, columns := "", []string{"deal", "long", "whole", "at", "key"}
 	for _, name := range []string{"exact.csv", "exact.parquet", "exact.arrow"} {
-		for _, column := range []string{"deal", "long", "whole", "at"} {
-			ignored := strings.Join(slices.DeleteFunc([]string{"deal", "long", "whole", "at"}, func(s string) bool { return s == column }), ",")
+		for _, column := range columns {
+			ignored := strings.Join(slices.DeleteFunc(slices.Clone(columns), func(s string) bool { return s == column }), ",")
 			if rc, text := said(t, "train", "--algo", "gbdt", "--trees", "5", "--data", filepath.Join(from, "exact.csv"), "--label-column", "label",
 				"--categorical", column, "--ignore", ignored, "--model", "m", "--holdout", "0", "--runs", "none", "--force"); rc != 0 {
 				t.Fatal(text)
@@ -177,5 +177,18 @@ func TestExactContainers(t *testing.T) {
 		if text != parts {
 			t.Errorf("%s: split writes other rows than of exact.csv: %q", name, text[:200])
 		}
+	}
+}
+
+// TestSplitLeftOut reports the columns that a split cannot copy, once.
+func TestSplitLeftOut(t *testing.T) {
+	table, err := filepath.Abs("../../format/arrow/testdata/pandas.arrow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	rc, text := said(t, "data", "split", table, "--out", "parts", "--in-order", "--parts", "first=0.5,rest=0.5")
+	if rc != 0 || strings.Count(text, "cannot be read") != 1 || !strings.Contains(text, "it is left out") {
+		t.Errorf("exit code %d, want a column that is left out: %s", rc, text)
 	}
 }

@@ -173,12 +173,18 @@ func numberedParts(all []int) func(int, data.Record) int {
 	}
 }
 
+// splitPass is what the last reading of the examples does, which reports the columns that it leaves out.
+const splitPass = "split"
+
 // read gives all examples, and says how far it is.
 func (k *splitting) read(ctx context.Context, e *env, what string) iter.Seq2[data.Record, error] {
 	return func(yield func(data.Record, error) bool) {
 		p := e.progress(what+" "+strings.Join(k.data, ", "), "B", 1)
 		defer p.end()
 		k.reader.Options.Progress = p.read
+		if what == splitPass {
+			k.reader.Options.Note = noting(p.line)
+		}
 		k.reader.Read(ctx, k.files)(yield)
 	}
 }
@@ -275,7 +281,7 @@ func (k *splitting) write(ctx context.Context, e *env, parts data.Parts, of func
 func (k *splitting) fill(ctx context.Context, e *env, ws []*writing, parts data.Parts, of func(int, data.Record) int) ([]int, error) {
 	i, counts := 0, make([]int, len(ws))
 	pending := make([][]byte, len(ws))
-	for one, err := range k.read(ctx, e, "split") {
+	for one, err := range k.read(ctx, e, splitPass) {
 		if err != nil {
 			return nil, err
 		}

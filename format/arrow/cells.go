@@ -31,6 +31,7 @@ type cellType struct {
 	raw      matrix.DType    // of numbers
 	size     int             // bytes of a decimal number or a text of fixed size
 	digits   int             // of a decimal number behind the point
+	uuid     bool            // texts of fixed size are UUIDs
 	text     string          // what it is called
 }
 
@@ -82,6 +83,9 @@ func (r *schemaReader) cellsOf(t tab, kind uint8, typ tab, children []tab) (c ce
 // itemsOf is the type of cells, which may be in a dictionary.
 func (r *schemaReader) itemsOf(t tab, kind uint8, typ tab, children []tab) (c cellField) {
 	c.cellType = typeOf(kind, typ)
+	if name, _ := extension(t); name == "arrow.uuid" && c.storage == fixed && c.size == format.UUIDSize {
+		c.uuid, c.text = true, "uuid"
+	}
 	if len(children) > 0 {
 		c.storage = none
 	}

@@ -235,11 +235,25 @@ func (c *cellReader) fixed(lo, n int64, to *format.Cells) error {
 	if err != nil {
 		return err
 	}
+	if c.of.uuid {
+		return uuids(raw, to)
+	}
 	end := int64(len(to.Text.Bytes))
 	to.Text.Bytes = append(to.Text.Bytes, raw...)
 	for range n {
 		end += size
 		to.Text.End = append(to.Text.End, end)
+	}
+	return nil
+}
+
+// uuids appends the texts of UUIDs.
+func uuids(raw []byte, to *format.Cells) (err error) {
+	for b := range slices.Chunk(raw, format.UUIDSize) {
+		if to.Text.Bytes, err = format.AppendUUID(to.Text.Bytes, b); err != nil {
+			return err
+		}
+		to.Text.End = append(to.Text.End, int64(len(to.Text.Bytes)))
 	}
 	return nil
 }

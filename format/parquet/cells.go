@@ -147,6 +147,10 @@ func textOf(e *pf.SchemaElement) (c cellColumn) {
 		}
 	case *pf.Float16Type:
 		return numbersOf(e)
+	case *pf.UUIDType:
+		if e.TypeLength.V == format.UUIDSize {
+			c.spelled(format.AppendUUID)
+		}
 	}
 	if c.Kind == format.Unreadable {
 		c.Why = "want text or numbers"
