@@ -253,6 +253,17 @@ func TestDatesRefused(t *testing.T) {
 	}
 }
 
+// Texts that look like dates and are read as categories are reported, others are not.
+func TestDateLike(t *testing.T) {
+	for text, want := range map[string]bool{"2020Q3": true, "2020-196": true, "2020:07:14 16:22:00": true, "2020年07月14日": true, "14-Jul": true, "3 May": true,
+		"07-14": true, "14/07": true, "Jul 14": true, "2020-07-14-16.22.00": true, "3 Maya": false, "10 decks": false, "1-2": false, "12345-678": false,
+		"A-14": false, "2020x": false} {
+		if got := looksLikeDates("t", []string{text}); (got != "") != want {
+			t.Errorf("%s: %q, want a message: %v", text, got, want)
+		}
+	}
+}
+
 // Durations and times of day are seconds, as pandas writes them.
 func TestDurations(t *testing.T) {
 	for nanos, want := range map[int64]string{0: "0 days 00:00:00", 90_061_500_000_000: "1 days 01:01:01.500000", -500_000_000: "-1 days +23:59:59.500000",

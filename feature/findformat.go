@@ -152,8 +152,10 @@ func ambiguous(name, text string, all []*pattern) error {
 		"--categorical %s to read them as texts", name, text, strings.Join(formats, " or "), name, formats[0], name)
 }
 
-// dateLike are texts that look like dates or times of day.
-var dateLike = regexp.MustCompile(`(?i)^\W*((19|20)\d\d[-/. ]?(q|w)?\d{1,2}\b|\d{1,2}[-/. ]\d{1,2}[-/. ](19|20)?\d\d\b|\d{1,2}:\d\d\b|` +
+// dateLike are texts that look like dates or times of day, also without a year.
+var dateLike = regexp.MustCompile(`(?i)^\W*((19|20)\d\d[-/. :年]?(q|w)?\d{1,3}\b|\d{1,2}[-/. ]\d{1,2}[-/. ](19|20)?\d\d\b|` +
+	`\d{1,2}:\d\d\b|\d\d[-/]\d\d$|\d{1,2}[-/. ]+(jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sep(tember)?|` +
+	`oct(ober)?|nov(ember)?|dec(ember)?)$|` +
 	`(\w+[, ]+)?(\d{1,2}[-/. ]*)?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-/.,' ]*\d)`)
 
 // looksLikeDates is what a user should know of a column of texts that are nearly all like dates, "" for nothing.
