@@ -137,6 +137,15 @@ func (c Comparison) key(room, text []byte) []byte {
 	return plain
 }
 
+// Canonical is the text that all spellings of a cell share, whatever else is in its column: numbers, booleans and times have the same for
+// the same value, other texts without the blanks at their ends. It is a part of text, or in the memory of room.
+func Canonical(room, text []byte) []byte {
+	if at, ok := timeKey(room, trimmed(text)); ok {
+		return at
+	}
+	return AsBooleans.key(room, text)
+}
+
 // canonical is the spelling of a category that is stored and shown: its key, or a word of a boolean.
 func (c Comparison) canonical(room, text []byte, words bool) []byte {
 	key := c.key(room, text)

@@ -192,3 +192,37 @@ func TestSplitLeftOut(t *testing.T) {
 		t.Errorf("exit code %d, want a column that is left out: %s", rc, text)
 	}
 }
+
+// TestSplitBy puts rows of the same values into the same parts, from every container.
+func TestSplitBy(t *testing.T) {
+	from, err := filepath.Abs("testdata/containers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	files := containers(t, from)
+	for _, column := range []string{"gaps", "price", "single", "paid", "plain", "zoned", "padded", "town", "code", "cost"} {
+		want := ""
+		for _, file := range files {
+			rc, text := said(t, "data", "split", file, "--out", "parts", "--by", column, "--seed", "8", "--parts", "a=0.5,b=0.5", "--force")
+			if rc != 0 {
+				t.Fatal(text)
+			}
+			ending := map[bool]string{true: ".tsv", false: ".csv"}[strings.HasSuffix(file, ".tsv")]
+			part, err := os.ReadFile("parts/a" + ending)
+			if err != nil {
+				t.Fatal(err)
+			}
+			counts := ""
+			for _, line := range strings.Split(string(part), "\n") {
+				counts += strings.Trim(line[:strings.IndexAny(line+",", ",\t")], `"`) + " "
+			}
+			if want == "" {
+				want = counts
+			}
+			if counts != want {
+				t.Errorf("%s: --by %s takes other rows than of %s", file, column, files[0])
+			}
+		}
+	}
+}

@@ -38,7 +38,7 @@ Which part an example is in depends on --seed and its number: each part gets abo
   --stratify     the same, but that every label has the shares of all, to within one example
   --in-order     on its place: the last examples are the last part
   --time COLUMN  on the time in a column: the latest rows are the last part, and rows of one time stay together
-  --by COLUMN    on the text in a column: all examples of a user or so are in one part
+  --by COLUMN    on the value in a column: all examples of a user or so are in one part
 
 Lines are not parsed. All but the first and the last of these read the files twice.`,
 		Example: `  thole data split loans.csv --out parts
@@ -137,7 +137,10 @@ func endingOf(path string, source *data.Source) string {
 func (k *splitting) assign(ctx context.Context, e *env, parts data.Parts) (of func(i int, one data.Record) int, err error) {
 	switch {
 	case k.by != "":
-		return func(_ int, one data.Record) int { return parts.Draw(k.seed, feature.Of(one.Cell)) }, nil
+		var room [64]byte
+		return func(_ int, one data.Record) int {
+			return parts.Draw(k.seed, feature.Of(feature.Canonical(room[:0], one.Cell)))
+		}, nil
 	case k.stratify:
 		classes, err := k.classes(ctx, e)
 		if err != nil {
