@@ -73,7 +73,8 @@ func (s *settings) ignoreCells(path string, t CellTable) {
 			continue
 		}
 		if known.Spec.Set(name, feature.Column{Kind: feature.Ignore}) == nil && s.Note != nil && known.Transform == nil {
-			why := fmt.Sprintf("column %q is ignored: it is the index of a pandas DataFrame (--numeric or --categorical %s takes it)", name, name)
+			why := fmt.Sprintf("column %q is ignored: it is the index of a pandas DataFrame (--numeric, --categorical or --date %s takes it)",
+				name, name)
 			if err != nil {
 				why = fmt.Sprintf("%v; it is ignored", err)
 			}

@@ -3,6 +3,7 @@ package feature
 import (
 	"bytes"
 	"iter"
+	"math"
 	"time"
 
 	"thole.example/internal/number"
@@ -136,6 +137,15 @@ func (c Comparison) key(room, text []byte) []byte {
 	return plain
 }
 
+// Canonical is the text that all spellings of a cell share, whatever else is in its column: numbers, booleans and times have the same for
+// the same value, other texts without the blanks at their ends. It is a part of text, or in the memory of room.
+func Canonical(room, text []byte) []byte {
+	if at, ok := timeKey(room, trimmed(text)); ok {
+		return at
+	}
+	return AsBooleans.key(room, text)
+}
+
 // canonical is the spelling of a category that is stored and shown: its key, or a word of a boolean.
 func (c Comparison) canonical(room, text []byte, words bool) []byte {
 	key := c.key(room, text)
@@ -255,12 +265,32 @@ func (l *levels) alias(texts []string, from int, as Comparison) {
 			l.set(h, int32(n+from))
 		}
 	}
-	if as != AsTexts && areSingles(texts) {
-		for n, text := range texts {
-			v, _ := number.ParseFloat64([]byte(text))
-			if h := hashText(number.AppendPlain32(room[:0], float32(v))); text != "" && l.find(h) < 0 {
-				l.set(h, int32(n+from))
-			}
+	if l.as != AsTexts && l.as != AsTimes {
+		l.aliasSingles(texts, from)
+	}
+}
+
+// aliasSingles lets fractions of float32 be found by either of their spellings: 0.1, as tables and CSV files have them, and
+// 0.10000000149011612, all digits of the float64 that it is, as LightGBM and Python write them. Categories of all digits have to be float32
+// without exception.
+func (l *levels) aliasSingles(texts []string, from int) {
+	var room [64]byte
+	all := areSingles(texts)
+	for n, text := range texts {
+		v, _ := number.ParseFloat64([]byte(text))
+		if text == "" || v == math.Trunc(v) || math.Abs(v) > math.MaxFloat32 {
+			continue
+		}
+		short, _ := number.ParseFloat64(number.AppendPlain32(room[:0], float32(v)))
+		other := short
+		switch {
+		case short == v:
+			other = float64(float32(v))
+		case !all:
+			continue
+		}
+		if h := hashText(number.AppendPlain(room[:0], other)); l.find(h) < 0 {
+			l.set(h, int32(n+from))
 		}
 	}
 }

@@ -102,6 +102,9 @@ func TestStoredSpellings(t *testing.T) {
 		{Texts{"0.10000000149011612", "2.5"}, map[string]string{"0.1": "x=0.10000000149011612", "0.10000000149011612": "x=0.10000000149011612"}},
 		{Texts{"0.10000000149011612", "0.3"}, map[string]string{"0.1": "x other", "0.3": "x=0.3"}},
 		{Texts{"0.10000000149011612", "a"}, map[string]string{"0.1": "x other"}},
+		{Texts{"0.1", "2.5", "7"}, map[string]string{"0.10000000149011612": "x=0.1", "0.1000000015": "x other", "7.0": "x=7"}},
+		{Texts{"0.1", "123456790"}, map[string]string{"123456792": "x other", "0.10000000149011612": "x=0.1"}},
+		{Texts{"0.1", "a"}, map[string]string{"0.10000000149011612": "x other"}},
 	} {
 		tr, err := New(nil, []Column{{Name: "x", Kind: Categorical, Levels: c.levels, Other: true}})
 		if err != nil {

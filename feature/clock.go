@@ -225,11 +225,24 @@ func (p *Plan) Zoned(zones map[string]string) {
 	}
 }
 
+// numbersOfSeconds is what a user should know of a column of durations, of which some cells are numbers.
+func (p *Plan) numbersOfSeconds(name string, cells []string) []string {
+	at := slices.IndexFunc(cells, func(cell string) bool { return isNumber(cell) && !p.missing[cell] })
+	if at < 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("column %q: numbers such as %s are taken as seconds; training had durations such as 1 days 02:03:04, which "+
+		"need no unit", name, cells[at])}
+}
+
 // Differ are what a user should know of the times of a table that is read for a transformation: rows are some of it.
 func (p *Plan) Differ(rows [][]string) (all []string) {
 	for i := range p.columns {
 		k, c := p.clocks[i], &p.columns[i]
-		if k == nil || k.old != "" || p.cell[i] < 0 || !k.main.timed {
+		if c.Format == DurationFormat && p.cell[i] >= 0 {
+			all = append(all, p.numbersOfSeconds(c.Name, column(rows, p.cell[i]))...)
+		}
+		if k == nil || k.old != "" || p.cell[i] < 0 {
 			continue
 		}
 		seen := zonesSeen{of: newZones()}
@@ -244,7 +257,7 @@ func (p *Plan) Differ(rows [][]string) (all []string) {
 		case k.zone == nil && z.zoned:
 			all = append(all, fmt.Sprintf("column %q: times have a zone, and those of training had none; they are taken as they are written "+
 				"(--timezone NAME converts them to the zone of training)", c.Name))
-		case k.zone != nil && k.naive == nil && z.naive:
+		case k.zone != nil && k.naive == nil && z.naive && k.main.timed:
 			all = append(all, fmt.Sprintf("column %q: times without a zone are taken as those of %s, the zone of the model (--timezone names "+
 				"another)", c.Name, c.Timezone))
 		case fixed && z.elsewhere(k.zone):

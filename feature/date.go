@@ -132,7 +132,7 @@ func days(t time.Time) float64 { return float64(t.Unix()) / secondsOfDay }
 // FindTime finds a function that reads texts such as those of the sample as times: an increasing number for each, of seconds since 1970
 // where they are dates, else the number that the text is. ok is false where the sample has neither.
 func FindTime(sample []string) (read func(text []byte) (at float64, ok bool), ok bool) {
-	if found := findFormats(sample); len(found) == 1 {
+	if found, _ := findFormats(sample); len(found) == 1 {
 		r := clock{main: found[0]}
 		return func(text []byte) (float64, bool) {
 			s, ok := r.stamp(text)

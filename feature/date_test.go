@@ -13,7 +13,10 @@ func TestFindFormats(t *testing.T) {
 		texts, format, want string // of the first text
 	}{
 		{"31/12/2020|01/02/2020", "%d/%m/%Y", day}, {"12/31/2020|01/02/2020", "%m/%d/%Y", day}, {"31.12.2020", "%d.%m.%Y", day},
-		{"1.2.2020", "%d.%m.%Y", "2020-02-01T00:00:00"}, {"31-12-2020", "%d-%m-%Y", day}, {"31/12/20", "%d/%m/%y", day},
+		{"1.2.2020", "%d.%m.%Y", "2020-02-01T00:00:00"}, {"31-12-2020", "%d-%m-%Y", day}, {"31/12/99", "%d/%m/%y", "1999-12-31T00:00:00"},
+		{"31/12/20|30/12/20", "%d/%m/%y or %y/%m/%d", ""}, {"20.12.31|20.12.30", "%d.%m.%y or %y.%m.%d", ""}, {"99-12-31", "%y-%m-%d", "1999-12-31T00:00:00"},
+		{daysOf("02-01-06", 40), "%d-%m-%y", day}, {daysOf("06/01/02", 40), "%y/%m/%d", day}, {daysOf("02.01.06 15:04", 40), "%d.%m.%y %H:%M", day},
+		{daysOf("01/02/06", 40), "%m/%d/%y", day}, {daysOf("06-01-02", 15), "%d-%m-%y or %y-%m-%d", ""},
 		{"Jan 05 2020", "%b %d %Y", "2020-01-05T00:00:00"}, {"05 Jan 2020", "%d %b %Y", "2020-01-05T00:00:00"},
 		{"5-Jan-2020", "%d-%b-%Y", "2020-01-05T00:00:00"}, {"January 5, 2020", "%b %d, %Y", "2020-01-05T00:00:00"},
 		{"2020-04", "%Y-%m", "2020-04-01T00:00:00"}, {"Apr 2020", "%b %Y", "2020-04-01T00:00:00"}, {"09:00 PM", "%I:%M %p", "1970-01-01T21:00:00"},
@@ -31,7 +34,7 @@ func TestFindFormats(t *testing.T) {
 		{"31/12/2020|12/31/2020", "", ""}, {"1.2.10", "", ""}, {"a|b", "", ""}, {"2021-02-29", "", ""}, {"2020-13-01", "", ""}, {"2021-W53-1", "", ""}, {"", "", ""},
 	} {
 		texts := strings.Split(one.texts, "|")
-		found := findFormats(texts)
+		found, _ := findFormats(texts)
 		var formats []string
 		for _, p := range found {
 			formats = append(formats, p.text)
@@ -51,6 +54,15 @@ func TestFindFormats(t *testing.T) {
 			t.Errorf("%s: the example %q is none", found[0].text, found[0].example())
 		}
 	}
+}
+
+// daysOf are so many days up to the end of 2020 in a layout of package time, the last one first.
+func daysOf(layout string, n int) string {
+	var texts []string
+	for i := range n {
+		texts = append(texts, time.Date(2020, 12, 31-i, 0, 0, 0, 0, time.UTC).Format(layout))
+	}
+	return strings.Join(texts, "|")
 }
 
 // A format is in the notation of strptime; layouts of Go, which models of older versions have, become such.
@@ -187,6 +199,27 @@ func TestReadAs(t *testing.T) {
 	}
 }
 
+// Midnight of a zone is another day in UTC, and numbers of durations have no unit.
+func TestDiffers(t *testing.T) {
+	days, _ := trainedOn(t, &Spec{}, "2024-01-01", "2024-07-01")
+	spans, _ := trainedOn(t, &Spec{}, "1 days 02:03:04", "2 days 00:00:00")
+	for _, c := range []struct {
+		tr         *Transform
+		cell, want string
+	}{
+		{days, "2024-06-30T22:00:00Z", "times have a zone, and those of training had none"}, {days, "2024-06-30T22:00:00", ""}, {days, "", ""},
+		{spans, "86400000", "numbers such as 86400000 are taken as seconds"}, {spans, "1 days 00:00:00", ""}, {spans, "", ""},
+	} {
+		p, err := c.tr.Bind([]string{"t"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(p.Differ([][]string{{c.cell}}), "\n"); !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%q: %q, want %q", c.cell, got, c.want)
+		}
+	}
+}
+
 // A model of an older version reads what it read: the hour that is written in texts, that of UTC in tables with types.
 func TestOldLayouts(t *testing.T) {
 	tr, err := Parse([]byte(`{"version":1,"missing":[""],"columns":[{"name":"t","kind":"date","format":"2006-01-02T15:04:05.999999999Z07:00","parts":["hour"]}]}`))
@@ -217,6 +250,17 @@ func TestDatesRefused(t *testing.T) {
 	p, err := (&Spec{}).Open([]string{"t"}, [][]string{{"2020Q3"}, {"2020Q4"}})
 	if err != nil || p.columns[0].Kind != Categorical || !strings.Contains(strings.Join(p.Doubts(), ""), "--date-format t=FORMAT") {
 		t.Errorf("%v: doubts %q, want --date-format named", err, p.Doubts())
+	}
+}
+
+// Texts that look like dates and are read as categories are reported, others are not.
+func TestDateLike(t *testing.T) {
+	for text, want := range map[string]bool{"2020Q3": true, "2020-196": true, "2020:07:14 16:22:00": true, "2020年07月14日": true, "14-Jul": true, "3 May": true,
+		"07-14": true, "14/07": true, "Jul 14": true, "2020-07-14-16.22.00": true, "3 Maya": false, "10 decks": false, "1-2": false, "12345-678": false,
+		"A-14": false, "2020x": false} {
+		if got := looksLikeDates("t", []string{text}); (got != "") != want {
+			t.Errorf("%s: %q, want a message: %v", text, got, want)
+		}
 	}
 }
 

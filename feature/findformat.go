@@ -6,12 +6,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Formats of dates and of times of day that are found out, and what stands between the two.
 func dateFormats() []string {
 	return []string{"%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y",
-		"%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y",
+		"%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y", "%y.%m.%d", "%y/%m/%d", "%y-%m-%d",
 		"%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d %b %y", "%d. %b %Y", "%d/%b/%Y", "%d%b%Y", "%d %b, %Y", "%b %d %Y", "%b %d, %Y", "%b-%d-%Y",
 		"%b. %d, %Y",
 		"%Y-%b-%d", "%Y %b %d", "%Y/%b/%d", "%a, %d %b %Y", "%a %d %b %Y", "%a, %b %d, %Y", "%a %b %d %Y", "%a, %d-%b-%y", "%a, %d-%b-%Y",
@@ -35,7 +36,7 @@ func candidates(text string) (all []*pattern) {
 	}
 	fits := func(format string) bool {
 		p, err := compile(format)
-		fits := err == nil && ok(p, text) && (format != "%d.%m.%y" || len(text) == 8) // which 1.2.10 is not
+		fits := err == nil && ok(p, text) && (format != "%d.%m.%y" && format != "%y.%m.%d" || len(text) == 8) // which 1.2.10 is not
 		if fits {
 			all = append(all, p)
 		}
@@ -78,22 +79,55 @@ func begins(format, text string) bool {
 	return false
 }
 
-// findFormats are the formats of all texts, but for those that read each as another one does.
-func findFormats(texts []string) (all []*pattern) {
+// findFormats are the formats of all texts, but for those that read each as another one does, and for unlikely ones.
+func findFormats(texts []string) (all, unlikely []*pattern) {
 	if len(texts) == 0 {
-		return nil
+		return nil, nil
 	}
 	all = candidates(texts[0])
 	for _, text := range texts {
 		if len(all) == 0 {
-			return nil
+			return nil, nil
 		}
 		all = slices.DeleteFunc(all, func(p *pattern) bool { return !ok(p, text) })
 	}
 	for i := 0; i < len(all); i++ {
 		all = slices.DeleteFunc(all, func(p *pattern) bool { return slices.Index(all, p) > i && same(p, all[i], texts) })
 	}
-	return all
+	if len(all) > 1 {
+		all = slices.DeleteFunc(all, func(p *pattern) bool {
+			swapped := takesDaysForYears(p, texts)
+			if swapped {
+				unlikely = append(unlikely, p)
+			}
+			return swapped
+		})
+	}
+	return all, unlikely
+}
+
+// manyYears is from how many different years of two digits on they are taken for days, if there are fewer different days than a quarter.
+const manyYears = 16
+
+// takesDaysForYears reports whether a format with years of two digits reads the days of the texts as years: 20-07-14 is of 2020, not of
+// the 20th, where its first part has few values and its last part has many.
+func takesDaysForYears(p *pattern, texts []string) bool {
+	if !strings.Contains(p.text, "%y") {
+		return false
+	}
+	days, years := map[int]bool{}, map[int]bool{}
+	for _, text := range texts {
+		s, _ := p.parse([]byte(text))
+		at := time.Unix(s.wall, 0).UTC()
+		days[at.Day()], years[at.Year()] = true, true
+	}
+	return len(years) >= manyYears && len(years) >= 4*len(days)
+}
+
+// daysAsYears is what a user should know of a format that was preferred to another one because of takesDaysForYears.
+func daysAsYears(name, text string, found, unlikely *pattern) string {
+	return fmt.Sprintf("column %q: dates such as %q are read as %s, as the years of %s would have more values than its days (--date-format "+
+		"%s=%s reads them so)", name, text, found.text, unlikely.text, name, unlikely.text)
 }
 
 // same reports whether two formats, of all texts, read the same.
@@ -118,8 +152,10 @@ func ambiguous(name, text string, all []*pattern) error {
 		"--categorical %s to read them as texts", name, text, strings.Join(formats, " or "), name, formats[0], name)
 }
 
-// dateLike are texts that look like dates or times of day.
-var dateLike = regexp.MustCompile(`(?i)^\W*((19|20)\d\d[-/. ]?(q|w)?\d{1,2}\b|\d{1,2}[-/. ]\d{1,2}[-/. ](19|20)?\d\d\b|\d{1,2}:\d\d\b|` +
+// dateLike are texts that look like dates or times of day, also without a year.
+var dateLike = regexp.MustCompile(`(?i)^\W*((19|20)\d\d[-/. :年]?(q|w)?\d{1,3}\b|\d{1,2}[-/. ]\d{1,2}[-/. ](19|20)?\d\d\b|` +
+	`\d{1,2}:\d\d\b|\d\d[-/]\d\d$|\d{1,2}[-/. ]+(jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sep(tember)?|` +
+	`oct(ober)?|nov(ember)?|dec(ember)?)$|` +
 	`(\w+[, ]+)?(\d{1,2}[-/. ]*)?(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-/.,' ]*\d)`)
 
 // looksLikeDates is what a user should know of a column of texts that are nearly all like dates, "" for nothing.

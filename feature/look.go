@@ -51,15 +51,21 @@ const (
 func (p *Plan) lookAtNumbers(c *Column, cells []string) {
 	distinct := map[string]bool{}
 	whole, zeros := true, ""
+	var room [64]byte
 	for _, text := range cells {
-		distinct[text] = true
-		_, n, ok := number.ParseInt64([]byte(text))
-		whole = whole && ok && n == len(text)
+		plain, _ := number.Plain(room[:0], []byte(text)) // 1.0 is 1, as Parquet has it
+		distinct[string(plain)] = true
+		_, n, ok := number.ParseInt64(plain)
+		whole = whole && ok && n == len(plain)
 		if zeros == "" && leadingZero.MatchString(text) {
 			zeros = text
 		}
 	}
+	dates := numericDates(cells)
 	switch n := len(distinct); {
+	case dates != "" && n >= leastIDs:
+		p.doubts = append(p.doubts, fmt.Sprintf("column %q: whole numbers such as %s look like dates and are read as numbers: "+
+			"--date-format %s=%s reads them as dates", c.Name, cells[0], c.Name, dates))
 	case zeros != "":
 		p.doubts = append(p.doubts, fmt.Sprintf("column %q: %q and the like are read as numbers, without the leading zeros: --categorical %s if "+
 			"they are codes", c.Name, zeros, c.Name))
@@ -73,6 +79,30 @@ func (p *Plan) lookAtNumbers(c *Column, cells []string) {
 			"as numbers: --categorical %s, or --hashed %s, learns from each of them", c.Name, n, len(cells), c.Name, c.Name))
 	}
 }
+
+// numericDates is the format of whole numbers that are all dates of the last and this century, such as 20200714; "": they are not.
+func numericDates(cells []string) string {
+	if len(cells) == 0 {
+		return ""
+	}
+	format := map[int]string{8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}[len(cells[0])]
+	p, err := compile(format)
+	if err != nil {
+		return ""
+	}
+	for _, text := range cells {
+		if s, ok := p.parse([]byte(text)); !ok || len(text) != len(cells[0]) || s.wall < firstDate || s.wall >= endDate {
+			return ""
+		}
+	}
+	return format
+}
+
+// Dates from 1900 to 2099, in seconds since 1970.
+const (
+	firstDate = -25567 * secondsOfDay
+	endDate   = 47482 * secondsOfDay
+)
 
 // Numbers as people write them, which are read as texts, each with what they are called.
 var (

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // kindOf is the kind that a column of the name and cells is taken for, and what is said of it.
@@ -22,8 +23,12 @@ func kindOf(t *testing.T, name string, cells []string) (Kind, string) {
 
 // Ids are categories where name and repetition say so, an index of pandas is ignored, and what may be no number or text is reported.
 func TestLooks(t *testing.T) {
-	var ids, unique, counts, ages []string
+	var ids, unique, counts, ages, floats, days, moments, eights []string
 	for i := range 100 {
+		floats = append(floats, fmt.Sprintf("%d.0", 1000+i*7%40*13))
+		days = append(days, time.Date(2020, 1, 1+i, 0, 0, 0, 0, time.UTC).Format("20060102"))
+		moments = append(moments, time.Date(2020, 1, 1, i, 0, 0, 0, time.UTC).Format("20060102150405"))
+		eights = append(eights, fmt.Sprint(20200101+i))
 		ids = append(ids, fmt.Sprint(1000+i*7%40*13))
 		unique = append(unique, fmt.Sprint(1000+i*37%80*13))
 		counts = append(counts, fmt.Sprint(i))
@@ -36,6 +41,8 @@ func TestLooks(t *testing.T) {
 		says  string
 	}{
 		{"user_id", ids, Categorical, "--numeric user_id"}, {"itemId", ids, Categorical, "--numeric itemId"}, {"ID", ids, Categorical, "40 different ones"},
+		{"user_id", floats, Categorical, "40 different ones"}, {"d", days, Numeric, "--date-format d=%Y%m%d reads"}, {"d", days[:5], Numeric, ""},
+		{"d", moments, Numeric, "--date-format d=%Y%m%d%H%M%S reads"}, {"d", eights, Numeric, ""},
 		{"item-id", unique, Numeric, "--categorical item-id"}, {"paid", ids, Numeric, ""}, {"grid", ids, Numeric, ""}, {"age", ages, Numeric, ""},
 		{"year", ages, Numeric, ""}, {"id", counts, Numeric, ""}, {"user_id", []string{"0.5", "1.5", "2.5"}, Numeric, ""},
 		{"user_id", []string{"1", "2", "1", "2"}, Numeric, ""},

@@ -201,11 +201,12 @@ func (p *Plan) find(c *Column, cells []string, s *Spec) error {
 			p.doubts = append(p.doubts, fmt.Sprintf("column %q: %q is read as text: --decimal , reads decimal commas, else use a decimal "+
 				"point and no thousands separator", c.Name, others[0]))
 		default:
-			switch found := findFormats(there); {
-			case len(found) > 1:
-				return ambiguous(c.Name, there[0], found)
-			case len(found) == 1:
-				c.Kind, c.Format = Date, found[0].text
+			found, err := p.findFormat(c.Name, there)
+			switch {
+			case err != nil:
+				return err
+			case found != "":
+				c.Kind, c.Format = Date, found
 			default:
 				if text := looksLikeDates(c.Name, there); text != "" {
 					p.doubts = append(p.doubts, text)
@@ -233,19 +234,33 @@ func (p *Plan) find(c *Column, cells []string, s *Spec) error {
 	return p.findDate(c, there, numbers, s)
 }
 
+// findFormat is the format of texts that are dates in one only; "": they are in none.
+func (p *Plan) findFormat(column string, texts []string) (format string, err error) {
+	found, unlikely := findFormats(texts)
+	switch {
+	case len(found) == 0:
+		return "", nil
+	case len(found) > 1:
+		return "", ambiguous(column, texts[0], found)
+	case len(unlikely) > 0:
+		p.doubts = append(p.doubts, daysAsYears(column, texts[0], found[0], unlikely[0]))
+	}
+	return found[0].text, nil
+}
+
 // findDate finds out the format, the zone and the parts of a date column.
 func (p *Plan) findDate(c *Column, there []string, numbers bool, s *Spec) error {
 	c.Format = cmp.Or(c.Format, s.DateFormat)
 	if c.Format == "" {
-		found := findFormats(there)
+		found, err := p.findFormat(c.Name, there)
 		switch {
 		case numbers:
 			return wrong("column %q: numbers such as %s may be seconds since 1970, dates or others, want their format: --date-format %s=%%s for "+
 				"seconds since 1970, %s=%%Q for milliseconds, %s=%%Y%%m%%d for dates such as 20201231", c.Name, there[0], c.Name, c.Name, c.Name)
-		case len(found) > 1:
-			return ambiguous(c.Name, there[0], found)
-		case len(found) == 1:
-			c.Format = found[0].text
+		case err != nil:
+			return err
+		case found != "":
+			c.Format = found
 		case len(there) > 0:
 			return wrong("column %q: dates such as %q have no known format in common, want it named: --date-format %s=FORMAT in strptime "+
 				"notation, such as %%d/%%m/%%Y", c.Name, there[0], c.Name)

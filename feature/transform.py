@@ -87,6 +87,9 @@ def _text(cell):
         return ""
     if isinstance(cell, (bool, numpy.bool_)):
         return "true" if cell else "false"
+    if type(cell) is datetime.timedelta:
+        clock = str(datetime.timedelta(0, cell.seconds, cell.microseconds))
+        return f"{cell.days} days {'+' if cell.days < 0 else ''}{'0' if clock[1] == ':' else ''}{clock}"
     if isinstance(cell, numpy.floating):
         cell = float(str(cell))  # 0.1 of float32 is the text 0.1
     elif isinstance(cell, numpy.integer):
@@ -267,8 +270,26 @@ def _known(column):
     for i, level in enumerate(levels):
         if level:
             known.setdefault(_key(alias, level), i + 1)
+    if column["_compare"] in ("booleans", "numbers"):
+        for text, i in _singles(levels):
+            known.setdefault(text, i)
     column["_known"] = known
     return known
+
+
+def _singles(levels):
+    """The other spellings of fractions of float32, with their ids: of 0.1 all digits of the float64, of all digits 0.1."""
+    numbers = [(i + 1, _number(level)) for i, level in enumerate(levels) if level]
+    all_single = all(abs(x) < 3.4e38 and float(numpy.float32(x)) == x for _, x in numbers if x is not None)
+    for i, x in numbers:
+        if x is None or not abs(x) < 3.4e38 or x == int(x):
+            continue
+        single = numpy.float32(x)
+        short = float(str(single))
+        if short == x:
+            yield _plain(repr(float(single))), i
+        elif all_single:
+            yield _plain(repr(short)), i
 
 
 def _category(column, text):

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math/big"
@@ -41,11 +42,50 @@ func DecimalBytes(b []byte, digits int) (float64, error) {
 	if v, ok := wholeOf(b); ok {
 		return Decimal(v, digits), nil
 	}
+	return rounded(signed(b).Append(nil, 10), digits), nil
+}
+
+// ExactDigits are as many digits as a decimal number can have that a double tells from all others.
+const ExactDigits = 15
+
+// AppendDecimal appends the text of such a number with all of its digits: -0.050.
+func AppendDecimal(dst, b []byte, digits int) ([]byte, error) {
+	if len(b) > maxDecimal {
+		return dst, fmt.Errorf("a decimal number of %d bytes, want at most %d", len(b), maxDecimal)
+	}
+	var room [WholeDigits + 2]byte
+	text := room[:0]
+	if v, ok := wholeOf(b); ok {
+		text = strconv.AppendInt(text, v, 10)
+	} else {
+		text = signed(b).Append(text, 10)
+	}
+	if text[0] == '-' {
+		dst, text = append(dst, '-'), text[1:]
+	}
+	if digits <= 0 {
+		dst = append(dst, text...)
+		if text[0] != '0' {
+			dst = append(dst, bytes.Repeat([]byte{'0'}, -digits)...)
+		}
+		return dst, nil
+	}
+	point := len(text) - digits
+	if point <= 0 {
+		dst = append(append(dst, "0."...), bytes.Repeat([]byte{'0'}, -point)...)
+		return append(dst, text...), nil
+	}
+	dst = append(append(dst, text[:point]...), '.')
+	return append(dst, text[point:]...), nil
+}
+
+// signed is a whole number of any length, the highest byte first, in two's complement.
+func signed(b []byte) *big.Int {
 	v := new(big.Int).SetBytes(b)
 	if b[0] >= 0x80 {
 		v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
 	}
-	return rounded(v.Append(nil, 10), digits), nil
+	return v
 }
 
 // WholeBytes is such a number of 64 bits at most, without digits behind the point.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -137,6 +138,90 @@ func TestContainersAgree(t *testing.T) {
 					t.Errorf("%s: trained on %s, scored on %s: other predictions than trained and scored on %s: %s", settings, train,
 						score, files[0], text)
 				}
+			}
+		}
+	}
+}
+
+// TestExactContainers tells categories apart by digits that float64 does not have, by time and by UUID, and copies them, from every container.
+func TestExactContainers(t *testing.T) {
+	from, err := filepath.Abs("testdata/containers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	parts, columns := "", []string{"deal", "long", "whole", "at", "key"}
+	for _, name := range []string{"exact.csv", "exact.parquet", "exact.arrow"} {
+		for _, column := range columns {
+			ignored := strings.Join(slices.DeleteFunc(slices.Clone(columns), func(s string) bool { return s == column }), ",")
+			if rc, text := said(t, "train", "--algo", "gbdt", "--trees", "5", "--data", filepath.Join(from, "exact.csv"), "--label-column", "label",
+				"--categorical", column, "--ignore", ignored, "--model", "m", "--holdout", "0", "--runs", "none", "--force"); rc != 0 {
+				t.Fatal(text)
+			}
+			rc, text := said(t, "predict", "--model", "m", "--data", filepath.Join(from, name), "--out", "s.csv", "--force")
+			if rc != 0 || !strings.Contains(text, "auc 1") {
+				t.Errorf("%s, column %s: exit code %d, want all categories: %s", name, column, rc, text)
+			}
+		}
+		if rc, text := said(t, "data", "split", filepath.Join(from, name), "--out", "parts", "--in-order", "--parts", "first=0.5,rest=0.5", "--force"); rc != 0 {
+			t.Fatal(text)
+		}
+		part, err := os.ReadFile("parts/first.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.ReplaceAll(strings.ReplaceAll(string(part), ".000000+", "+"), "T", " ")
+		if parts == "" {
+			parts = text
+		}
+		if text != parts {
+			t.Errorf("%s: split writes other rows than of exact.csv: %q", name, text[:200])
+		}
+	}
+}
+
+// TestSplitLeftOut reports the columns that a split cannot copy, once.
+func TestSplitLeftOut(t *testing.T) {
+	table, err := filepath.Abs("../../format/arrow/testdata/pandas.arrow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	rc, text := said(t, "data", "split", table, "--out", "parts", "--in-order", "--parts", "first=0.5,rest=0.5")
+	if rc != 0 || strings.Count(text, "cannot be read") != 1 || !strings.Contains(text, "it is left out") {
+		t.Errorf("exit code %d, want a column that is left out: %s", rc, text)
+	}
+}
+
+// TestSplitBy puts rows of the same values into the same parts, from every container.
+func TestSplitBy(t *testing.T) {
+	from, err := filepath.Abs("testdata/containers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	files := containers(t, from)
+	for _, column := range []string{"gaps", "price", "single", "paid", "plain", "zoned", "padded", "town", "code", "cost"} {
+		want := ""
+		for _, file := range files {
+			rc, text := said(t, "data", "split", file, "--out", "parts", "--by", column, "--seed", "8", "--parts", "a=0.5,b=0.5", "--force")
+			if rc != 0 {
+				t.Fatal(text)
+			}
+			ending := map[bool]string{true: ".tsv", false: ".csv"}[strings.HasSuffix(file, ".tsv")]
+			part, err := os.ReadFile("parts/a" + ending)
+			if err != nil {
+				t.Fatal(err)
+			}
+			counts := ""
+			for _, line := range strings.Split(string(part), "\n") {
+				counts += strings.Trim(line[:strings.IndexAny(line+",", ",\t")], `"`) + " "
+			}
+			if want == "" {
+				want = counts
+			}
+			if counts != want {
+				t.Errorf("%s: --by %s takes other rows than of %s", file, column, files[0])
 			}
 		}
 	}

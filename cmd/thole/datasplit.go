@@ -39,7 +39,7 @@ Which part an example is in depends on --seed and its number: each part gets abo
   --stratify     the same, but that every label has the shares of all, to within one example
   --in-order     on its place: the last examples are the last part
   --time COLUMN  on the time in a column: the latest rows are the last part, and rows of one time stay together
-  --by COLUMN    on the text in a column: all examples of a user or so are in one part
+  --by COLUMN    on the value in a column: all examples of a user or so are in one part
 
 Lines are not parsed. All but the first and the last of these read the files twice.`,
 		Example: `  thole data split loans.csv --out parts
@@ -143,7 +143,10 @@ func endingOf(path string, source *data.Source) string {
 func (k *splitting) assign(ctx context.Context, e *env, parts data.Parts) (of func(i int, one data.Record) int, err error) {
 	switch {
 	case k.by != "":
-		return func(_ int, one data.Record) int { return parts.Draw(k.seed, feature.Of(one.Cell)) }, nil
+		var room [64]byte
+		return func(_ int, one data.Record) int {
+			return parts.Draw(k.seed, feature.Of(feature.Canonical(room[:0], one.Cell)))
+		}, nil
 	case k.stratify:
 		classes, err := k.classes(ctx, e)
 		if err != nil {
@@ -179,12 +182,18 @@ func numberedParts(all []int) func(int, data.Record) int {
 	}
 }
 
+// splitPass is what the last reading of the examples does, which reports the columns that it leaves out.
+const splitPass = "split"
+
 // read gives all examples, and says how far it is.
 func (k *splitting) read(ctx context.Context, e *env, what string) iter.Seq2[data.Record, error] {
 	return func(yield func(data.Record, error) bool) {
 		p := e.progress(what+" "+strings.Join(k.data, ", "), "B", 1)
 		defer p.end()
 		k.reader.Options.Progress = p.read
+		if what == splitPass {
+			k.reader.Options.Note = noting(p.line)
+		}
 		k.reader.Read(ctx, k.files)(yield)
 	}
 }
@@ -281,7 +290,7 @@ func (k *splitting) write(ctx context.Context, e *env, parts data.Parts, of func
 func (k *splitting) fill(ctx context.Context, e *env, ws []*writing, parts data.Parts, of func(int, data.Record) int) ([]int, error) {
 	i, counts := 0, make([]int, len(ws))
 	pending := make([][]byte, len(ws))
-	for one, err := range k.read(ctx, e, "split") {
+	for one, err := range k.read(ctx, e, splitPass) {
 		if err != nil {
 			return nil, err
 		}

@@ -31,6 +31,7 @@ type cellType struct {
 	raw      matrix.DType    // of numbers
 	size     int             // bytes of a decimal number or a text of fixed size
 	digits   int             // of a decimal number behind the point
+	uuid     bool            // texts of fixed size are UUIDs
 	text     string          // what it is called
 }
 
@@ -82,6 +83,9 @@ func (r *schemaReader) cellsOf(t tab, kind uint8, typ tab, children []tab) (c ce
 // itemsOf is the type of cells, which may be in a dictionary.
 func (r *schemaReader) itemsOf(t tab, kind uint8, typ tab, children []tab) (c cellField) {
 	c.cellType = typeOf(kind, typ)
+	if name, _ := extension(t); name == "arrow.uuid" && c.storage == fixed && c.size == format.UUIDSize {
+		c.uuid, c.text = true, "uuid"
+	}
 	if len(children) > 0 {
 		c.storage = none
 	}
@@ -145,14 +149,18 @@ const maxFixed = 1 << 10 // bytes of a text of fixed size: a block of them is in
 
 const maxScale = 400 // digits of a decimal number before or behind the point: more than any double has
 
-// decimal is the type of decimal numbers, which become doubles; those of at most 64 bits without a point stay what they are.
+// decimal is the type of decimal numbers, which become doubles if they have no more digits than those tell apart, else texts; those of at
+// most 64 bits without a point stay what they are.
 func (c *cellType) decimal(precision, scale int, bits int32) {
 	c.text = strings.Replace(c.text, "decimal", fmt.Sprintf("decimal(%d, %d) of ", precision, scale), 1) + " bits"
 	if scale < -maxScale || scale > maxScale || bits != 32 && bits != 64 && bits != 128 && bits != 256 {
 		return
 	}
 	c.storage, c.kind, c.raw, c.size, c.digits = decimals, format.Number, matrix.F64, int(bits/8), scale
-	if scale == 0 && precision > 0 && precision <= format.WholeDigits {
+	switch {
+	case scale == 0 && precision > 0 && precision <= format.WholeDigits:
 		c.kind, c.raw = format.Whole, matrix.I64
+	case precision <= 0 || precision > format.ExactDigits:
+		c.kind, c.raw = format.Text, matrix.Invalid
 	}
 }

@@ -241,11 +241,25 @@ func (c *cellReader) fixed(lo, n int64, to *format.Cells) error {
 	if err != nil {
 		return err
 	}
+	if c.of.uuid {
+		return uuids(raw, to)
+	}
 	end := int64(len(to.Text.Bytes))
 	to.Text.Bytes = append(to.Text.Bytes, raw...)
 	for range n {
 		end += size
 		to.Text.End = append(to.Text.End, end)
+	}
+	return nil
+}
+
+// uuids appends the texts of UUIDs.
+func uuids(raw []byte, to *format.Cells) (err error) {
+	for b := range slices.Chunk(raw, format.UUIDSize) {
+		if to.Text.Bytes, err = format.AppendUUID(to.Text.Bytes, b); err != nil {
+			return err
+		}
+		to.Text.End = append(to.Text.End, int64(len(to.Text.Bytes)))
 	}
 	return nil
 }
@@ -271,6 +285,14 @@ func (c *cellReader) decimals(lo, n int64, to *format.Cells) error {
 				return err
 			}
 			to.Int = append(to.Int, v)
+		case c.of.kind == format.Text:
+			if to.Text.Bytes, err = format.AppendDecimal(to.Text.Bytes, b, c.of.digits); err != nil {
+				return err
+			}
+			to.Text.End = append(to.Text.End, int64(len(to.Text.Bytes)))
+			if size := len(to.Text.Bytes); size > maxTexts {
+				return fmt.Errorf("texts of %d bytes beside each other, want at most %d: %w", size, maxTexts, format.ErrLimit)
+			}
 		default:
 			v, err := format.DecimalBytes(b, c.of.digits)
 			if err != nil {

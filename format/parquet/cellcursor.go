@@ -75,7 +75,7 @@ func (c *cellCursor) dictionary(h *pf.PageHeader, raw []byte) error {
 	if d.Encoding != pf.Plain && d.Encoding != pf.PlainDictionary {
 		return fmt.Errorf("dictionary in %v, want plain: %w", d.Encoding, format.ErrVersion)
 	}
-	if c.words, err = newDictionary(raw, int(d.NumValues), c.of.fixed); err != nil || c.of.number == nil {
+	if c.words, err = newDictionary(raw, int(d.NumValues), c.of.fixed, c.of.spell); err != nil || c.of.number == nil {
 		return err
 	}
 	c.dict = grown(c.dict, 8*c.words.Len())
@@ -114,16 +114,21 @@ func (c *cellCursor) data(h *pf.PageHeader, raw []byte) error {
 		if c.texts.codes != nil {
 			c.index = c.texts.codes
 		}
-		if c.of.number != nil {
+		switch {
+		case c.of.number != nil:
 			return c.numbered(held)
+		case c.of.spell != nil && c.texts.codes == nil:
+			c.texts, err = c.texts.spelled(c.of.spell)
 		}
-		return nil
+		return err
 	}
 	given := c.levels
 	c.levels = nil // so that values come without nulls between them
 	err = c.values(p.values, p.encoding, held)
 	c.levels = given
-	if err == nil {
+	if err == nil && c.of.spell != nil {
+		c.texts, err = wholeTexts(c.left, c.of.raw).spelled(c.of.spell)
+	} else if err == nil {
 		c.settle(held)
 	}
 	return err

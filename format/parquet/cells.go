@@ -18,6 +18,10 @@ type cellColumn struct {
 	format.TableColumn
 	column // its chunk, and how values lie in it
 
+	// spell appends the text of a value that no number of Cells holds, from its bytes, whole numbers with the highest byte first; nil:
+	// values are as they are.
+	spell func(dst, b []byte) ([]byte, error)
+
 	// Levels of definition: a slot below empty has no list, at empty an empty one, at full a value; between, a null.
 	empty, full uint32
 }
@@ -87,7 +91,9 @@ func unreadable(what, why string) (c cellColumn) {
 // valuesOf is the column of an element that has values.
 func valuesOf(e *pf.SchemaElement) (c cellColumn) {
 	if d, ok := decimalOf(e); ok {
-		c = decimals(e, d)
+		if c = decimals(e, d); c.Kind == format.Number && (d.Precision <= 0 || d.Precision > format.ExactDigits) {
+			c.spelled(func(dst, b []byte) ([]byte, error) { return format.AppendDecimal(dst, b, int(d.Scale)) })
+		}
 	} else if isNull(e) {
 		c = numbersOf(&pf.SchemaElement{Name: e.Name, Type: e.Type}) // of which there are none
 		c.Type = "null"
@@ -114,6 +120,14 @@ func valuesOf(e *pf.SchemaElement) (c cellColumn) {
 	return c
 }
 
+// spelled makes the cells of a column texts, as no number has all of their digits.
+func (c *cellColumn) spelled(spell func(dst, b []byte) ([]byte, error)) {
+	c.Kind, c.spell, c.decimal = format.Text, spell, 0
+	if c.number != nil {
+		c.raw, c.number = matrix.Invalid, nil
+	}
+}
+
 // isNull reports whether an element has nothing but nulls, whose physical type means nothing.
 func isNull(e *pf.SchemaElement) bool {
 	_, null := e.LogicalType.Value.(*pf.NullType)
@@ -133,6 +147,10 @@ func textOf(e *pf.SchemaElement) (c cellColumn) {
 		}
 	case *pf.Float16Type:
 		return numbersOf(e)
+	case *pf.UUIDType:
+		if e.TypeLength.V == format.UUIDSize {
+			c.spelled(format.AppendUUID)
+		}
 	}
 	if c.Kind == format.Unreadable {
 		c.Why = "want text or numbers"

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"thole.example/format"
+	"thole.example/format/formattest"
 	"thole.example/matrix"
 )
 
@@ -62,5 +63,26 @@ func TestUnsignedDelta(t *testing.T) {
 func TestEncryptedColumn(t *testing.T) {
 	if _, _, err := load(stored(t, "encrypted_column.parquet"), nil, nil); !errors.Is(err, format.ErrVersion) || !strings.Contains(err.Error(), "encrypted") {
 		t.Errorf("%v, want that columns are encrypted", err)
+	}
+}
+
+// TestExactCells reads decimals of more digits than a double tells apart as texts.
+func TestExactCells(t *testing.T) {
+	for file, nulls := range map[string]bool{"decimals.parquet": false, "decimals_nulls.parquet": true} {
+		table := openTable(t, stored(t, file))
+		want := map[string][]string{"d128": {`"12345678901234567890.123"`, `"-0.001"`, `"1.000"`, `"0.100"`, `"2.500"`}}
+		if nulls {
+			want["d128"][2] = "null"
+		}
+		for i, c := range table.Columns() {
+			if want[c.Name] == nil {
+				continue
+			}
+			cells, err := formattest.TableCells(table, []int{i}, matrix.Range{Hi: 5})
+			if err != nil || c.Kind != format.Text || !slices.Equal(cells[0], want[c.Name]) {
+				t.Errorf("%s: column %q of %s: %q, %v, want %q", file, c.Name, c.Type, cells, err, want[c.Name])
+			}
+		}
+		table.Close()
 	}
 }

@@ -3,10 +3,13 @@ package parquet
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	pf "github.com/parquet-go/parquet-go/format"
 
 	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // maxTexts is the most bytes of the texts of a column that are held at a time.
@@ -160,9 +163,40 @@ func (p *texts) next() ([]byte, error) {
 	return text, nil
 }
 
-// newDictionary is a dictionary of n texts, which keeps none of the bytes.
-func newDictionary(raw []byte, n, fixed int) (*format.Texts, error) {
+// wholeTexts are whole numbers of the type as bytes, the highest first.
+func wholeTexts(raw []byte, of matrix.DType) (p texts) {
+	p.fixed, p.data = of.Size(), slices.Clone(raw)
+	p.left = len(raw) / p.fixed
+	wire.Swap(p.data, p.fixed, wire.Big)
+	return p
+}
+
+// spelled are the texts, spelled in another way.
+func (p texts) spelled(spell func(dst, b []byte) ([]byte, error)) (out texts, err error) {
+	out.left, out.lens = p.left, make([]int64, 0, p.left)
+	for range out.left {
+		text, err := p.next()
+		if err != nil {
+			return out, err
+		}
+		before := len(out.data)
+		if out.data, err = spell(out.data, text); err != nil {
+			return out, err
+		}
+		if len(out.data) > maxTexts {
+			return out, fmt.Errorf("texts of %d bytes in a page, want at most %d: %w", len(out.data), maxTexts, format.ErrLimit)
+		}
+		out.lens = append(out.lens, int64(len(out.data)-before))
+	}
+	return out, nil
+}
+
+// newDictionary is a dictionary of n texts, spelled in another way unless spell is nil, which keeps none of the bytes.
+func newDictionary(raw []byte, n, fixed int, spell func(dst, b []byte) ([]byte, error)) (*format.Texts, error) {
 	p, err := newTexts(raw, pf.Plain, n, fixed, nil, nil)
+	if err == nil && spell != nil {
+		p, err = p.spelled(spell)
+	}
 	if err != nil {
 		return nil, err
 	}

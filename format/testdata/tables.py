@@ -3,7 +3,8 @@
 python tables.py FORMAT_DIRECTORY
 
 Made with pyarrow 26. Each cell is a text in tables.json: "null"; whole numbers, truth values (0, 1) and nanoseconds since 1970 in
-decimal digits; the 64 bits of a double as 16 hexadecimal digits; text in JSON's quotes; lists as [a, b].
+decimal digits; the 64 bits of a double as 16 hexadecimal digits; text, and decimals of more than 15 digits, in JSON's quotes; lists as
+[a, b].
 """
 
 import datetime
@@ -71,6 +72,8 @@ def text(v, t):
         return "[" + ", ".join(text(x, t.value_type) for x in v) + "]"
     if pa.types.is_floating(t):
         return "%016x" % struct.unpack(">Q", struct.pack(">d", v))[0]
+    if pa.types.is_decimal(t) and t.precision > 15 and t.scale > 0:
+        return json.dumps(f"{v:f}")
     if pa.types.is_decimal(t) and t.scale > 0:
         return "%016x" % struct.unpack(">Q", struct.pack(">d", float(v)))[0]
     if isinstance(v, str):

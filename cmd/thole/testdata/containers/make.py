@@ -5,6 +5,7 @@ non-ASCII text, a dictionary column, decimals, nulls.
 """
 
 import decimal
+import uuid
 
 import numpy as np
 import pandas as pd
@@ -35,3 +36,18 @@ t.to_csv("table.csv", index=False)
 table = pa.Table.from_pandas(t, preserve_index=False)
 parquet.write_table(table, "table.parquet", compression="zstd")
 feather.write_feather(table, "table.arrow", compression="zstd")
+
+# Values with more digits than float64 tells apart, and times of INT96 with a zone, and UUIDs.
+decimal.getcontext().prec = 50
+pick, digits = rng.integers(0, 4, 120), lambda scale: [decimal.Decimal(f"1234567890123456{k}").scaleb(-scale) for k in range(4)]
+e = pa.table({
+    "deal": pa.array([digits(4)[k] + decimal.Decimal("12000000000000") for k in pick], pa.decimal128(18, 4)),
+    "long": pa.array([None if k == 3 else digits(15)[k] - 5 * 10**20 for k in pick], pa.decimal128(38, 15)),
+    "whole": pa.array([digits(0)[k] * 10**8 for k in pick], pa.decimal256(40, 0)),
+    "at": pa.array([10**15 + 7 * int(k) for k in pick], pa.timestamp("us", "Europe/Berlin")),
+    "key": pa.array([None if k == 2 else uuid.UUID(int=2**96 * int(k) + 12345).bytes for k in pick], pa.uuid()),
+    "label": pick % 2,
+})
+e.to_pandas().to_csv("exact.csv", index=False)
+parquet.write_table(e, "exact.parquet", compression="zstd", use_deprecated_int96_timestamps=True, store_decimal_as_integer=True)
+feather.write_feather(e, "exact.arrow", compression="zstd")
