@@ -8,6 +8,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -255,7 +256,11 @@ func (l *loop) train(ctx context.Context, r *Report, at place) error {
 		}
 		r.Epochs++
 		r.Losses = append(r.Losses, loss)
-		r.Stopped = l.pace.next(loss) || l.settled(r.Losses)
+		penalty, err := l.readPenalty(ctx, epoch)
+		if err != nil {
+			return err
+		}
+		r.Stopped = l.pace.next(loss, penalty) || l.settled(r.Losses)
 		event := Event{Epoch: epoch, Loss: loss, Done: true}
 		if l.watches() {
 			if event.Valid, err = l.watch(ctx, epoch); err != nil {
@@ -355,7 +360,7 @@ func (l *loop) epoch(ctx context.Context, epoch int, at place) (float64, error) 
 			if lookups, err = l.run.Lookups(l.s, batch); err != nil {
 				return 0, err
 			}
-		} else if err := l.pushLoss(lossBoard, epoch-1, sum, weights); err != nil {
+		} else if err := errors.Join(l.pushLoss(lossBoard, epoch-1, sum, weights), l.pushPenalty(ctx, epoch)); err != nil {
 			return 0, err
 		}
 		if l.Lasting || l.Optional {
