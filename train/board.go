@@ -44,6 +44,9 @@ func (l *loop) boards() []matrix.Meta {
 	if l.Measured {
 		ms = append(ms, board(calibrationBoard, int64(2*l.Model.Width+2), int64(l.rounds())))
 	}
+	if l.Balance {
+		ms = append(ms, board(startBoard, int64(2*l.Model.Width+2), int64(l.rounds())))
+	}
 	if l.Valid != nil {
 		ms = append(ms, board(validBoard, 1, int64(len(l.held().Label)*l.Model.Width)))
 	}

@@ -62,6 +62,7 @@ type Options struct {
 	Clip      float64  // largest norm of the mean gradient of a task's batch; 0: no bound
 	Measured  bool     // compare the mean prediction of the training examples with their mean label at the end
 	Calibrate bool     // and move the bias of the scores so that they agree
+	Balance   bool     // the same before the first step, where Prepare brings weights of a training with other examples, without its state
 	Offset    float64  // added to the scores of training examples, which were drawn by their labels; those held out are as they come
 
 	// Ready, if not nil, is called when the matrices exist, before anything is done with them.
@@ -174,6 +175,9 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 	at, err := l.goOn(ctx, r)
 	if err == nil && l.Optional && at.epoch == 0 { // some may be missing from the start
 		_, err = l.assemble(ctx, l.before+r.Epochs)
+	}
+	if err == nil && at == (place{}) && !o.Replaces {
+		err = l.start(ctx, r)
 	}
 	if err != nil {
 		return nil, err
