@@ -195,12 +195,18 @@ func numberedParts(all []int) func(int, data.Record) int {
 	}
 }
 
+// writeParts is what the last reading of the examples is for.
+const writeParts = "split"
+
 // read gives all examples, and says how far it is.
 func (k *splitting) read(ctx context.Context, e *env, what string) iter.Seq2[data.Record, error] {
 	return func(yield func(data.Record, error) bool) {
 		p := e.progress(what+" "+strings.Join(k.data, ", "), "B", 1)
 		defer p.end()
 		k.reader.Options.Progress = p.read
+		if what == writeParts { // what was noted before is not told again
+			k.reader.Options.Note = noting(p.line)
+		}
 		k.reader.Read(ctx, k.files)(yield)
 	}
 }
@@ -314,7 +320,7 @@ func (k *splitting) fill(ctx context.Context, e *env, ws []*writing, parts data.
 		weights = make([][]float32, len(ws))
 	}
 	pending := make([][]byte, len(ws))
-	for one, err := range k.read(ctx, e, "split") {
+	for one, err := range k.read(ctx, e, writeParts) {
 		if err != nil {
 			return nil, nil, err
 		}
