@@ -17,7 +17,7 @@ type Pace struct {
 	Tolerance float64 // share by which a window must be better
 	Cut       float64 // above 1
 	Patience  int     // windows in a row that are not; 0: the training does not end by them
-	// Grow is the share of the epochs so far that a window has at least, where the loss is below a tenth of that of one score for all. Nearly
+	// Grow is the share of the epochs so far that a window has at least, where the loss is below a quarter of that of one score. Nearly
 	// separable examples come near the optimum like 1/epochs: a window of fixed length improves too little long before that.
 	Grow float64
 	// Penalized says that a window is better, too, if the loss with the penalties l1 and l2 of the dense weights is. Where a line divides the
@@ -45,6 +45,8 @@ const (
 	// paceFloor is the share of the loss of one score for all from which on the loss counts as nothing: where a line divides
 	// the classes, it would halve for ever.
 	paceFloor = 1e-3
+	// paceNear is the share of the loss of one score for all below which examples are nearly separable.
+	paceNear = 0.25
 	// paceGrow of 0.1 leaves a loss that falls like 1/epochs about 10*paceTolerance above its limit.
 	paceGrow = 0.1
 )
@@ -103,7 +105,7 @@ func newPacer(p *Pace, null float64) *pacer {
 
 // window is how many epochs are judged together now.
 func (p *pacer) window() int {
-	if p.Grow > 0 && p.loss.best < 0.1/paceFloor*p.floor {
+	if p.Grow > 0 && p.loss.best < paceNear/paceFloor*p.floor {
 		return max(p.Window, int(p.Grow*float64(p.all)))
 	}
 	return p.Window

@@ -322,7 +322,7 @@ func TestPaceOfClearCut(t *testing.T) {
 			}
 		}
 	}
-	for _, limit := range []float64{0.02, 0.05} {
+	for _, limit := range []float64{0.02, 0.05, 0.2} {
 		if got := above(paceGrow, limit); got > 0.0125 {
 			t.Errorf("limit %v: stopped %.3g above it, want about 1 %%", limit, got)
 		}
