@@ -40,21 +40,32 @@ type rowLoss struct {
 // rowLosses is the table of them.
 func rowLosses() []rowLoss {
 	return []rowLoss{
-		{"logloss", Classification, logisticRow, "binary logistic binary:logistic binary:logitraw"},
+		{"logloss", Classification, logisticRow, "binary logistic binary:logistic binary:logitraw bce log_loss binary_crossentropy"},
 		{"ndcgloss", Ranking, noRow, "lambdarank rank_xendcg xendcg rank:pairwise rank:ndcg rank:map"},
-		{"hingeloss", Classification, hingeRow, "binary:hinge"},
+		{"hingeloss", Classification, hingeRow, "binary:hinge hinge"},
 		{"crossentropyloss", Regression, crossEntropyRow, "cross_entropy xentropy reg:logistic"},
-		{"softmaxloss", Multiclass, classRow, "softmax multiclass multi:softmax multi:softprob"},
+		{"softmaxloss", Multiclass, classRow, "softmax multiclass multi:softmax multi:softprob multinomial categorical_crossentropy"},
 		{"ovaloss", Multiclass, classRow, "multiclassova ova ovr"},
-		{"l1loss", Regression, absoluteRow, "l1 mae regression_l1 reg:absoluteerror"},
+		{"l1loss", Regression, absoluteRow, "l1 mae absolute_error regression_l1 reg:absoluteerror"},
 		{"huberloss", Regression, huberRow, "huber reg:pseudohubererror"},
 		{"quantileloss", Regression, quantileRow, "quantile reg:quantileerror"},
 		{"mapeloss", Regression, mapeRow, "mape"},
 		{"poissonloss", Regression, poissonRow, "poisson count:poisson"},
 		{"gammaloss", Regression, gammaRow, "gamma reg:gamma"},
 		{"tweedieloss", Regression, tweedieRow, "tweedie reg:tweedie"},
-		{"l2loss", Regression, squareRow, "l2 mse regression reg:squarederror reg:linear"},
+		{"l2loss", Regression, squareRow, "l2 mse rmse squared_error regression reg:squarederror reg:linear"},
 	}
+}
+
+// LossElsewhere is the loss that other programs, or trees, know by that name, as a network names it; "" if none is known.
+func LossElsewhere(name string) string {
+	all := rowLosses()
+	name = strings.ToLower(name)
+	at := slices.IndexFunc(all, func(r rowLoss) bool { return r.name == name || slices.Contains(strings.Fields(r.objectives), name) })
+	if at < 0 {
+		return ""
+	}
+	return all[at].name
 }
 
 // rowLossOf is the loss of an objective: by its name, or by its link.

@@ -1,11 +1,13 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"maps"
+	"strings"
 
 	"thole.example/feature"
 )
@@ -54,12 +56,20 @@ func (s *settings) cellSheet(ctx context.Context, path string, t CellTable, plan
 	if err := s.planSheet(sh, t.Header(), rows, plan); err != nil {
 		return nil, err
 	}
+	var first error
+	var names []string
 	for _, k := range sh.used {
 		if _, err := t.Status(k); err != nil {
-			return nil, fmt.Errorf("%w; --ignore %s leaves it out", err, t.Header()[k])
+			first, names = cmp.Or(first, err), append(names, t.Header()[k])
 		}
 	}
-	return sh, nil
+	switch len(names) {
+	case 0:
+		return sh, nil
+	case 1:
+		return nil, fmt.Errorf("%w; --ignore %s leaves it out", first, names[0])
+	}
+	return nil, fmt.Errorf("%w; %d columns cannot be read, and --ignore %s leaves them out", first, len(names), strings.Join(names, ","))
 }
 
 // ignoreCells ignores columns of a training table of which nothing can be learned and the user says nothing: the index of a DataFrame, and

@@ -17,8 +17,10 @@ type Record struct {
 	// Lines before it that are blank or a comment belong to it, but in tables, where they are left out.
 	Text []byte
 	Cell []byte // of the column that was asked for, or the label; nil: none was
-	Path string
-	Line int64 // of the last line of Text
+	// Query is what follows qid: in a line that may have it; nil: it has none.
+	Query []byte
+	Path  string
+	Line  int64 // of the last line of Text
 }
 
 // RecordReader reads examples as text.
@@ -168,6 +170,9 @@ func (l *lineReader) lines(ctx context.Context, s *settings, label bool, yield f
 			return err
 		}
 		one := Record{Text: text, Path: l.path, Line: l.line}
+		if s.query {
+			one.Query = s.queryOf(text[from:])
+		}
 		if label {
 			line := bytes.TrimLeft(text[from:], " \t")
 			end := slices.IndexFunc(line, func(c byte) bool { return s.class[c] != 0 })
@@ -178,6 +183,20 @@ func (l *lineReader) lines(ctx context.Context, s *settings, label bool, yield f
 		}
 		text = text[:0]
 	}
+}
+
+// queryOf is what follows qid: in a line, up to its comment; nil: it has none.
+func (s *settings) queryOf(line []byte) []byte {
+	line, _, _ = bytes.Cut(line, []byte("#"))
+	at := bytes.Index(line, []byte("qid:"))
+	if at < 1 || s.class[line[at-1]] == 0 {
+		return nil
+	}
+	id := line[at+len("qid:"):]
+	if end := slices.IndexFunc(id, func(c byte) bool { return s.class[c] != 0 }); end >= 0 {
+		return id[:end]
+	}
+	return id
 }
 
 // row is the lines of a row; sep 0 is found out.

@@ -11,7 +11,7 @@ import (
 // wrote to its own place, or sums in the order of tasks. Nothing else passes between tasks.
 const (
 	// lossBoard has sum of losses and sum of weights of the examples of each epoch, the first one in column 0. It goes on with a training that
-	// is continued, and tells it how far it has come.
+	// is continued, and tells it how far it has come. From column penaltyColumn on it has the penalties of the weights that the pace judges.
 	lossBoard  = "train.loss"
 	finalBoard = "train.final"  // the same of the training examples with the final parameters
 	validBoard = "valid.scores" // scores of every held-out example
@@ -22,8 +22,10 @@ func Board(name string) bool {
 	return strings.HasPrefix(name, "train.") || strings.HasPrefix(name, "valid.")
 }
 
-// epochLimit is how many epochs a training may have, with those before it.
+// epochLimit is how many columns lossBoard has: half of them for the epochs that a training may have, with those before it.
 const epochLimit = 1 << 40
+
+const penaltyColumn = epochLimit / 2
 
 // losses is the matrix lossBoard, which is the same however many epochs there are.
 func losses() matrix.Meta {
@@ -41,6 +43,9 @@ func (l *loop) boards() []matrix.Meta {
 	ms := []matrix.Meta{board(finalBoard, 2, int64(tries))}
 	if l.Measured {
 		ms = append(ms, board(calibrationBoard, int64(2*l.Model.Width+2), int64(l.rounds())))
+	}
+	if l.Balance {
+		ms = append(ms, board(startBoard, int64(2*l.Model.Width+2), int64(l.rounds())))
 	}
 	if l.Valid != nil {
 		ms = append(ms, board(validBoard, 1, int64(len(l.held().Label)*l.Model.Width)))

@@ -12,8 +12,8 @@ import (
 	"thole.example/matrix"
 )
 
-// Calibration compares what the final parameters predict of the training examples with their labels: the mean prediction of a sample of
-// them, and the mean label of all. Both are means by the weights of the examples.
+// Calibration compares what parameters predict of the training examples with their labels: the mean prediction of a sample of them, and
+// the mean label of all. Both are means by the weights of the examples.
 type Calibration struct {
 	// Ratio is the mean prediction over the mean label, of the class where they differ most if there are several; 0: not measured, or the loss
 	// predicts no mean.
@@ -43,9 +43,12 @@ const (
 	calibrationErrors = 3
 )
 
-// calibrationBoard has, for each round, the sums over the sample of weight times prediction of each class, of weight times its square, of
-// the weights and of their squares.
-const calibrationBoard = "train.calibration"
+// calibrationBoard, and startBoard for the first parameters, have, for each round, the sums over the sample of weight times prediction of
+// each class, of weight times its square, of the weights and of their squares.
+const (
+	calibrationBoard = "train.calibration"
+	startBoard       = "train.start"
+)
 
 // expectation is what scores predict of the labels. Where a loss has one, the mean prediction is the mean label at the least loss that
 // biases reach.
@@ -194,11 +197,13 @@ type sampled struct {
 	label         []float32
 }
 
-// sample scores a sample of this task's examples.
-func (l *loop) sample(ctx context.Context) (*sampled, error) {
+// sample scores a sample of this task's examples; of the final parameters all scores are kept, if they are not too many.
+func (l *loop) sample(ctx context.Context, final bool) (*sampled, error) {
 	all, width := l.rows(), l.Model.Width
-	if err := l.keepScores(ctx); err != nil {
-		return nil, err
+	if final {
+		if err := l.keepScores(ctx); err != nil {
+			return nil, err
+		}
 	}
 	want := min(max(all/sampleShare, sampleLeast), sampleMost, max(sampleRun, sampleScores/width))
 	if l.final != nil {
@@ -262,46 +267,69 @@ func gradient(l graph.Loss, score float64, label []float32) float64 {
 
 // calibrate measures how far the mean prediction is from the mean label, and has the bias of the scores make up for the difference, if
 // that is asked for: steps end a training where the last batches left the bias.
-func (l *loop) calibrate(ctx context.Context, r *Report) error {
-	e := expects(l.Model.Loss.Name())
-	if e == nil || !l.Measured {
+func (l *loop) calibrate(ctx context.Context, r *Report) (err error) {
+	if !l.Measured {
 		return nil
 	}
-	label := l.labelMeans()
+	r.Calibration, err = l.balance(ctx, calibrationBoard, r.Epochs, l.Calibrate)
+	for i := range l.final {
+		if by := r.Moved; len(by) > 0 {
+			l.final[i] += by[i%len(by)]
+		}
+	}
+	return err
+}
+
+// start has the bias of parameters that come from another training make up for the difference of the labels, before the first step.
+// Steps that do that move the other weights, too, away from what they knew.
+func (l *loop) start(ctx context.Context, r *Report) (err error) {
+	if l.Balance && l.before+r.Epochs == 0 {
+		r.Start, err = l.balance(ctx, startBoard, 0, true)
+	}
+	return err
+}
+
+// balance measures the difference, in the columns of a board, and moves the bias.
+func (l *loop) balance(ctx context.Context, board string, epochs int, move bool) (c Calibration, err error) {
+	e, label := expects(l.Model.Loss.Name()), []labelMean(nil)
+	if e != nil {
+		label = l.labelMeans()
+	}
 	if label == nil { // no score leads there
-		return nil
+		return c, nil
 	}
-	s, err := l.sample(ctx)
+	final := board == calibrationBoard
+	s, err := l.sample(ctx, final)
 	if err != nil {
-		return err
+		return c, err
 	}
-	by, c, measured := make([]float64, len(label)), &r.Calibration, false
+	by, measured := make([]float64, len(label)), false
 	for round := range l.rounds() {
-		if err := l.showSums(round, s.sums(e, l.Model.Loss, by, l.Offset)); err != nil {
-			return err
+		if err := l.showSums(board, round, s.sums(e, l.Model.Loss, by, l.Offset)); err != nil {
+			return c, err
 		}
-		changed, err := l.assemble(ctx, l.before+r.Epochs)
+		changed, err := l.assemble(ctx, l.before+epochs)
 		if err != nil {
-			return err
+			return c, err
 		}
-		got, err := l.s.Pull(ctx, []matrix.Lookup{{Matrix: calibrationBoard, Cols: []int64{int64(round)}}})
+		got, err := l.s.Pull(ctx, []matrix.Lookup{{Matrix: board, Cols: []int64{int64(round)}}})
 		if err != nil {
-			return err
+			return c, err
 		}
 		if changed { // what the lost task had is in other samples now
-			if s, err = l.sample(ctx); err != nil {
-				return err
+			if s, err = l.sample(ctx, final); err != nil {
+				return c, err
 			}
 			continue
 		}
 		m := means{label, got[0].Data.Values().([]float64)}
 		ratio, apart := m.ratio(float64(len(s.weight)*len(l.present)) / float64(l.rows()))
 		if math.IsNaN(ratio) || math.IsInf(ratio, 0) { // evaluate says it
-			return nil
+			return c, nil
 		}
 		if c.Ratio = ratio; !measured {
-			if c.Was, measured = ratio, true; !apart || !l.Calibrate || l.Model.Bias == "" {
-				return nil
+			if c.Was, measured = ratio, true; !apart || !move || l.Model.Bias == "" {
+				return c, nil
 			}
 		}
 		if !m.next(by, e.step) {
@@ -309,10 +337,7 @@ func (l *loop) calibrate(ctx context.Context, r *Report) error {
 		}
 	}
 	c.Moved = by
-	for i := range l.final {
-		l.final[i] += by[i%len(by)]
-	}
-	return l.moveBias(ctx, by)
+	return c, l.moveBias(ctx, by)
 }
 
 // rounds is how many columns the board has.
@@ -323,12 +348,12 @@ func (l *loop) rounds() int {
 	return calibrationRounds
 }
 
-func (l *loop) showSums(round int, sums []float64) error {
+func (l *loop) showSums(board string, round int, sums []float64) error {
 	if sums[len(sums)-1] == 0 {
 		return nil
 	}
 	at := matrix.At(0, int64(len(sums)), int64(round), int64(round)+1)
-	return l.s.Push(calibrationBoard, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: sums}})
+	return l.s.Push(board, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: sums}})
 }
 
 // moveBias has the first task add to the biases of the scores.

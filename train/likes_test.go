@@ -69,6 +69,30 @@ func clearCut() *data.Batch {
 	})
 }
 
+// apart are examples of two classes that a line divides with room to spare: the least regularised loss is mostly penalty.
+func apart() *data.Batch {
+	return algotest.Draw(1500, 15, 5, func(rng *rand.Rand, set func(int64, float32)) float32 {
+		y := sign(rng.IntN(2) == 0)
+		for col := range int64(15) {
+			set(col, float32(float64(y)*2*math.Cos(float64(col))+rng.NormFloat64()))
+		}
+		return y
+	})
+}
+
+// seldom are examples of which one in 200 is positive, and a line divides them nearly: one score for all has a small loss, too.
+func seldom() *data.Batch {
+	return algotest.Draw(6000, 30, 9, func(rng *rand.Rand, set func(int64, float32)) float32 {
+		sum := -60.0
+		for col := range int64(30) {
+			x := rng.NormFloat64()
+			set(col, float32(x))
+			sum += 6 * x * math.Cos(float64(col))
+		}
+		return sign(rng.Float64() < algotest.Sigmoid(sum))
+	})
+}
+
 // valued is the examples with a sum of their features, and noise, as labels.
 func valued(b *data.Batch) *data.Batch {
 	out := &data.Batch{X: b.X}

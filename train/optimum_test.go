@@ -9,7 +9,8 @@ import (
 	"thole.example/optim"
 )
 
-// TestOptimum wants the defaults, on small data of three kinds, within 1 % of the least regularised loss that there is.
+// TestOptimum wants the defaults, on small data of five kinds, within 1 % of the least regularised loss that there is: also where a line
+// divides the classes and the loss alone is long next to nothing. The hinge loss has edges, which the last steps leap over.
 func TestOptimum(t *testing.T) {
 	if testing.Short() {
 		t.Skip("minutes under the race detector, of which it learns nothing: TestPacedBits has the same tasks")
@@ -17,16 +18,18 @@ func TestOptimum(t *testing.T) {
 	for _, c := range []struct {
 		name, algo string
 		b          *data.Batch
+		times      float64
 	}{
-		{"small", "lr", small()}, {"rare", "lr", rare()}, {"clear cut", "lr", clearCut()},
-		{"small", "svm", small()},
-		{"small", "linreg", valued(small())}, {"clear cut", "linreg", valued(clearCut())},
+		{"small", "lr", small(), 1.01}, {"rare", "lr", rare(), 1.01}, {"clear cut", "lr", clearCut(), 1.01}, {"apart", "lr", apart(), 1.01},
+		{"seldom", "lr", seldom(), 1.01},
+		{"small", "svm", small(), 1.01}, {"clear cut", "svm", clearCut(), 1.05},
+		{"small", "linreg", valued(small()), 1.01}, {"clear cut", "linreg", valued(clearCut()), 1.01},
 	} {
 		r, p, w := defaults(t, c.algo, c.b)
 		value, least := p.Value(w), p.Least(t)
 		t.Logf("%s, %s: %.6f after %d epochs, optimum %.6f, %+.3f %%", c.algo, c.name, value, r.Epochs, least, 100*(value/least-1))
-		if !(value <= 1.01*least) || value < least*(1-1e-6) {
-			t.Errorf("%s, %s: %v after %d epochs, want at most 1 %% above %v", c.algo, c.name, value, r.Epochs, least)
+		if !(value <= c.times*least) || value < least*(1-1e-6) {
+			t.Errorf("%s, %s: %v after %d epochs, want at most %v times %v", c.algo, c.name, value, r.Epochs, c.times, least)
 		}
 	}
 }

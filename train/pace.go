@@ -17,9 +17,12 @@ type Pace struct {
 	Tolerance float64 // share by which a window must be better
 	Cut       float64 // above 1
 	Patience  int     // windows in a row that are not; 0: the training does not end by them
-	// Grow is the share of the epochs so far that a window has at least, where the loss is below a tenth of that of one score for all. Nearly
+	// Grow is the share of the epochs so far that a window has at least, where the loss is below a quarter of that of one score. Nearly
 	// separable examples come near the optimum like 1/epochs: a window of fixed length improves too little long before that.
 	Grow float64
+	// Penalized says that a window is better, too, if the loss with the penalties l1 and l2 of the dense weights is. Where a line divides the
+	// classes, the loss falls to nothing with weights that are too large, and what is left to fall is their penalty.
+	Penalized bool
 }
 
 // The work of an epoch is counted in stored values of examples. A step costs as much as stepWork values whatever is in it, and
@@ -42,6 +45,8 @@ const (
 	// paceFloor is the share of the loss of one score for all from which on the loss counts as nothing: where a line divides
 	// the classes, it would halve for ever.
 	paceFloor = 1e-3
+	// paceNear is the share of the loss of one score for all below which examples are nearly separable.
+	paceNear = 0.25
 	// paceGrow of 0.1 leaves a loss that falls like 1/epochs about 10*paceTolerance above its limit.
 	paceGrow = 0.1
 )
@@ -63,7 +68,7 @@ func Allowance(s *data.Set, weights int64, tasks, batch, least int) (epochs int,
 	work := float64(s.Values()) + steps*(stepWork+float64(weights)/stepShare)
 	epochs = max(least, int(jobWork/work))
 	pace = &Pace{Window: max(1, least/10, int(windowWork/work)), Tolerance: paceTolerance, Cut: paceCut, Patience: pacePatience,
-		Grow: paceGrow}
+		Grow: paceGrow, Penalized: true}
 	return epochs, pace, time.Duration(float64(epochs) * work * float64(workTime))
 }
 
@@ -72,43 +77,60 @@ type pacer struct {
 	*Pace
 	factor float64 // of the rate
 	floor  float64 // a loss that counts as nothing
-	best   float64 // mean loss of the best window
-	sum    float64 // of the losses of this window
+	loss   judged  // the losses
+	whole  judged  // the losses with their penalties, if there are some
 	epochs int     // in this window
 	worse  int     // windows in a row
 	all    int     // epochs
 }
 
+// judged is what the windows are judged by.
+type judged struct {
+	best float64 // mean of the best window
+	sum  float64 // of this window
+}
+
+// next ends a window of so many epochs and reports whether it was better than the best one by that share of at least floor.
+func (j *judged) next(epochs int, share, floor float64) bool {
+	mean := j.sum / float64(epochs)
+	better := j.best-mean > share*max(math.Abs(mean), floor)
+	j.best, j.sum = min(j.best, mean), 0
+	return better
+}
+
 func newPacer(p *Pace, null float64) *pacer {
-	return &pacer{Pace: p, factor: 1, floor: paceFloor * null, best: math.Inf(1)}
+	none := judged{best: math.Inf(1)}
+	return &pacer{Pace: p, factor: 1, floor: paceFloor * null, loss: none, whole: none}
 }
 
 // window is how many epochs are judged together now.
 func (p *pacer) window() int {
-	if p.Grow > 0 && p.best < 0.1/paceFloor*p.floor {
+	if p.Grow > 0 && p.loss.best < paceNear/paceFloor*p.floor {
 		return max(p.Window, int(p.Grow*float64(p.all)))
 	}
 	return p.Window
 }
 
-// next takes the loss of an epoch and reports whether the training is at its end.
-func (p *pacer) next(loss float64) (stop bool) {
+// next takes the loss of an epoch and the penalty of its weights, and reports whether the training is at its end.
+func (p *pacer) next(loss, penalty float64) (stop bool) {
 	if p.Pace == nil {
 		return false
 	}
-	p.sum += loss
+	p.loss.sum += loss
+	p.whole.sum += loss + penalty
 	p.all++
 	if p.epochs++; p.epochs < p.window() {
 		return false
 	}
-	mean := p.sum / float64(p.epochs)
-	p.sum, p.epochs = 0, 0
-	if p.best-mean > p.Tolerance*max(math.Abs(mean), p.floor) {
+	better := p.loss.next(p.epochs, p.Tolerance, p.floor)
+	if p.whole.next(p.epochs, p.Tolerance, 0) && penalty > 0 { // which does not halve for ever
+		better = true
+	}
+	if p.epochs = 0; better {
 		p.worse = 0
 	} else {
 		p.worse++
 		p.factor /= p.Cut
 	}
-	p.best = min(p.best, mean)
 	return p.Patience > 0 && p.worse >= p.Patience
 }

@@ -39,16 +39,17 @@ type Event struct {
 
 // Report is what came out.
 type Report struct {
-	Losses  []float64 // mean loss in each epoch, while the parameters changed; under SSP and ASP of who has got so far
-	Train   Metrics   // of the training examples with the final parameters
-	Valid   Metrics   // of the held-out examples, nil if there are none
-	Others  []Other   // beside Valid, those of the other sets
-	Rows    int64     // examples of the training set
-	Epochs  int       // epochs made, with those before it was interrupted
-	Stopped bool      // by the tolerance, the pace or the held-out examples
-	Gone    []Gone    // tasks that the others went on without, and that are not back
-	Best    int       // the epoch whose parameters these are, if the held-out examples chose it; 0: the last one
-	Before  int       // epochs that were made before, by another training that this one goes on from
+	Losses  []float64   // mean loss in each epoch, while the parameters changed; under SSP and ASP of who has got so far
+	Train   Metrics     // of the training examples with the final parameters
+	Valid   Metrics     // of the held-out examples, nil if there are none
+	Others  []Other     // beside Valid, those of the other sets
+	Rows    int64       // examples of the training set
+	Epochs  int         // epochs made, with those before it was interrupted
+	Stopped bool        // by the tolerance, the pace or the held-out examples
+	Gone    []Gone      // tasks that the others went on without, and that are not back
+	Best    int         // the epoch whose parameters these are, if the held-out examples chose it; 0: the last one
+	Before  int         // epochs that were made before, by another training that this one goes on from
+	Start   Calibration // of the parameters before the first step (Options.Balance)
 	Calibration
 	Null float64 // mean loss of the training examples where every score is that of Model.Start, with the offset
 }

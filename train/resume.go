@@ -45,7 +45,11 @@ func (l *loop) goOn(ctx context.Context, r *Report) (at place, err error) {
 	for epoch := range done {
 		l.order.shuffle(epoch + 1)
 		if !l.Anew || epoch >= l.before {
-			l.pace.next(losses[epoch])
+			penalty, err := l.readPenalty(ctx, epoch+1)
+			if err != nil {
+				return at, err
+			}
+			l.pace.next(losses[epoch], penalty)
 		}
 	}
 	l.run.Skip(uint64(done*l.batches(l.steps) + l.batches(at.step)))

@@ -8,6 +8,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -61,6 +62,7 @@ type Options struct {
 	Clip      float64  // largest norm of the mean gradient of a task's batch; 0: no bound
 	Measured  bool     // compare the mean prediction of the training examples with their mean label at the end
 	Calibrate bool     // and move the bias of the scores so that they agree
+	Balance   bool     // the same before the first step, where Prepare brings weights of a training with other examples, without its state
 	Offset    float64  // added to the scores of training examples, which were drawn by their labels; those held out are as they come
 
 	// Ready, if not nil, is called when the matrices exist, before anything is done with them.
@@ -174,6 +176,9 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 	if err == nil && l.Optional && at.epoch == 0 { // some may be missing from the start
 		_, err = l.assemble(ctx, l.before+r.Epochs)
 	}
+	if err == nil && at == (place{}) && !o.Replaces {
+		err = l.start(ctx, r)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +260,11 @@ func (l *loop) train(ctx context.Context, r *Report, at place) error {
 		}
 		r.Epochs++
 		r.Losses = append(r.Losses, loss)
-		r.Stopped = l.pace.next(loss) || l.settled(r.Losses)
+		penalty, err := l.readPenalty(ctx, epoch)
+		if err != nil {
+			return err
+		}
+		r.Stopped = l.pace.next(loss, penalty) || l.settled(r.Losses)
 		event := Event{Epoch: epoch, Loss: loss, Done: true}
 		if l.watches() {
 			if event.Valid, err = l.watch(ctx, epoch); err != nil {
@@ -355,7 +364,7 @@ func (l *loop) epoch(ctx context.Context, epoch int, at place) (float64, error) 
 			if lookups, err = l.run.Lookups(l.s, batch); err != nil {
 				return 0, err
 			}
-		} else if err := l.pushLoss(lossBoard, epoch-1, sum, weights); err != nil {
+		} else if err := errors.Join(l.pushLoss(lossBoard, epoch-1, sum, weights), l.pushPenalty(ctx, epoch)); err != nil {
 			return 0, err
 		}
 		if l.Lasting || l.Optional {

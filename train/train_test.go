@@ -301,10 +301,10 @@ func TestPacer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if p.next(loss/100 + 1e-7) {
+			if p.next(loss/100+1e-7, 0) {
 				t.Errorf("%s: stopped within a window", c.losses)
 			}
-			stopped = p.next(loss/100 - 1e-7)
+			stopped = p.next(loss/100-1e-7, 0)
 		}
 		if stopped != c.stops || p.factor != c.factor {
 			t.Errorf("%s: stopped %v at rate %v, want %v at %v", c.losses, stopped, p.factor, c.stops, c.factor)
@@ -317,12 +317,12 @@ func TestPaceOfClearCut(t *testing.T) {
 	above := func(grow, limit float64) float64 {
 		p := newPacer(&Pace{Window: 1, Tolerance: paceTolerance, Cut: paceCut, Patience: pacePatience, Grow: grow}, 1)
 		for epoch := 1.0; ; epoch++ {
-			if p.next(limit * (1 + 20/epoch)) {
+			if p.next(limit*(1+20/epoch), 0) {
 				return 20 / epoch
 			}
 		}
 	}
-	for _, limit := range []float64{0.02, 0.05} {
+	for _, limit := range []float64{0.02, 0.05, 0.2} {
 		if got := above(paceGrow, limit); got > 0.0125 {
 			t.Errorf("limit %v: stopped %.3g above it, want about 1 %%", limit, got)
 		}
@@ -332,6 +332,24 @@ func TestPaceOfClearCut(t *testing.T) {
 	}
 	if got, want := above(paceGrow, 0.5), above(0, 0.5); got != want {
 		t.Errorf("a loss of half of that of one score stopped %v above its limit, want %v as ever", got, want)
+	}
+}
+
+// TestPaceOfPenalty: where the loss is nothing, the training continues while the penalty falls, and else ends.
+func TestPaceOfPenalty(t *testing.T) {
+	epochs := func(penalty func(epoch float64) float64) float64 {
+		p := newPacer(&Pace{Window: 1, Tolerance: paceTolerance, Cut: paceCut, Patience: pacePatience}, 1)
+		for epoch := 1.0; ; epoch++ {
+			if p.next(1e-6, penalty(epoch)) {
+				return epoch
+			}
+		}
+	}
+	if got := epochs(func(float64) float64 { return 0 }); got != 1+pacePatience {
+		t.Errorf("without penalty: %v epochs, want %d", got, 1+pacePatience)
+	}
+	if got := epochs(func(epoch float64) float64 { return 1e-4 * (1 + 1/epoch) }); got < 20 {
+		t.Errorf("a penalty that falls like 1/epochs: stopped after %v, want about 30", got)
 	}
 }
 
@@ -349,7 +367,7 @@ func TestPlateau(t *testing.T) {
 		p := newPacer(pace, 1)
 		stopped := false
 		for _, loss := range []float64{-0.5, -0.6, -0.6, -0.5} { // losses of counts may be below zero
-			stopped = p.next(loss)
+			stopped = p.next(loss, 0)
 		}
 		if p.factor != 0.25 || stopped != stops {
 			t.Errorf("patience %v: rate %v, stopped %v, want 0.25 and %v", patience, p.factor, stopped, stops)

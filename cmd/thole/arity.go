@@ -18,6 +18,7 @@ func noCommand(c *cobra.Command, args []string) error {
 		return nil
 	}
 	err := fmt.Errorf("unknown command %q; see %s --help", args[0], c.CommandPath())
+	c.SuggestionsMinimumDistance = max(c.SuggestionsMinimumDistance, 2)
 	near := c.SuggestionsFor(args[0])
 	switch {
 	case len(near) > 0:

@@ -239,7 +239,7 @@ func (p *plan) checkTexts(mapping data.Labels) error {
 	}
 	what := "no --labels " + mapping.String()
 	if !p.recipe.Task.Classes() {
-		what = "numbers for " + p.recipe.Name
+		what = "numbers for " + p.recipe.Name + "; for classes use --algo lr (two), --algo softmax, or --algo gbdt"
 	}
 	return fmt.Errorf("%s: column %q: labels are texts, such as %q, want %s", strings.Join(p.data, ", "), t.Label(), t.LabelTexts()[0], what)
 }

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -120,6 +123,46 @@ func TestNewField(t *testing.T) {
 			if rc, text := said(t, append(args, "--load", model, "--data", "one.libffm", "--model", "n")...); rc != 0 {
 				t.Errorf("%s, state %v: %s", a.Name, state, text)
 			}
+		}
+	}
+}
+
+// TestLoadOnOtherRates continues models of 30 % positives on examples with 1 % for one epoch: the bias is moved before the first step, so
+// that the other weights keep what they know. With a saved state it is not.
+func TestLoadOnOtherRates(t *testing.T) {
+	t.Chdir(t.TempDir())
+	rng := rand.New(rand.NewPCG(8, 30))
+	draw := func(bias float64) string {
+		var lines strings.Builder
+		for range 6000 {
+			x := [4]float64{rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()}
+			y := btoi(rng.Float64() < 1/(1+math.Exp(-(bias+x[0]+x[1]-x[2]-x[3]))))
+			fmt.Fprintf(&lines, "%d 1:%.3f 2:%.3f 3:%.3f 4:%.3f\n", y, x[0], x[1], x[2], x[3])
+		}
+		return lines.String()
+	}
+	for name, bias := range map[string]float64{"often.libsvm": -1.3, "rare.libsvm": -6.3, "test.libsvm": -6.3} {
+		if err := os.WriteFile(name, []byte(draw(bias)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"lr", "fm", "softmax", "lr --rule ftrl", "lr --save-state"} {
+		args := append([]string{"train", "--runs", "none", "--force", "--algo"}, strings.Fields(name)...)
+		if rc, text := said(t, append(args, "--data", "often.libsvm", "--model", "often")...); rc != 0 {
+			t.Fatalf("%s: %s", name, text)
+		}
+		rc, text := said(t, append(args, "--data", "rare.libsvm", "--load", "often", "--epochs", "1", "--model", "more", "--tasks", "2")...)
+		state := strings.HasSuffix(name, "--save-state")
+		if moves := strings.Contains(text, "at the start: the mean prediction of the training examples was"); rc != 0 || moves == state {
+			t.Errorf("%s: exit code %d: %s", name, rc, text)
+		}
+		rc, text = said(t, "evaluate", "more", "test.libsvm", "--json")
+		var measured struct{ Metrics map[string]float64 }
+		if err := json.Unmarshal([]byte(text[max(0, strings.IndexByte(text, '{')):]), &measured); rc != 0 || err != nil {
+			t.Fatalf("%s: exit code %d, %v: %s", name, rc, err, text)
+		}
+		if auc := measured.Metrics["auc"]; name != "softmax" && !state && auc < 0.85 {
+			t.Errorf("%s: AUC %v after the epoch, want 0.85 or more, as before it", name, auc)
 		}
 	}
 }

@@ -113,7 +113,7 @@ func (k *converting) run(ctx context.Context, e *env, paths []string, to string)
 	}
 	p.end()
 	if all.Weight != nil {
-		fmt.Fprintf(e.err, "%s: the weights, for --weights\n", to+weightsEnding)
+		sayWeights(e, to)
 	}
 	sayTable(e.err, all.Transform)
 	fmt.Fprintf(e.err, "%s: %s of %d features\n", s.path, number.Of(all.Len(), "example"), all.Dim())
@@ -153,8 +153,8 @@ func (k *converting) companions(target *data.Source, all *data.Examples, s *sink
 }
 
 // weightsFile writes weights next to the examples, to appear together with them.
-func (k *converting) weightsFile(ctx context.Context, e *env, both *together, to string, weights []float32) error {
-	s, err := e.sink(to+weightsEnding, k.force)
+func (j *job) weightsFile(ctx context.Context, e *env, both *together, to string, weights []float32) error {
+	s, err := e.sink(to+weightsEnding, j.force)
 	if err != nil {
 		return err
 	}
@@ -168,6 +168,11 @@ func (k *converting) weightsFile(ctx context.Context, e *env, both *together, to
 	}
 	_, err = w.Write(line)
 	return err
+}
+
+// sayWeights names the file of weights next to examples.
+func sayWeights(e *env, to string) {
+	fmt.Fprintf(e.err, "%s: the weights, for --weights\n", to+weightsEnding)
 }
 
 // options are those of reading the examples, with the columns of the model if there is one.

@@ -223,9 +223,9 @@ func (d *overview) print(out io.Writer) error {
 	fmt.Fprintf(w, "\ncolumn\tkind\tmissing\twhat it holds\n")
 	for i := range d.Columns {
 		c := &d.Columns[i]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", c.Name, c.Kind, percent(c.Missing, d.Examples), holds(c))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", clipped(c.Name, longText), c.Kind, percent(c.Missing, d.Examples), holds(c))
 		if c.Hint != "" {
-			fmt.Fprintf(w, "\t\t\t! %s\n", c.Hint)
+			fmt.Fprintf(w, "\t\t\t! %s\n", escaped(oneLine.Replace(c.Hint)))
 		}
 	}
 	return w.Flush()
@@ -273,7 +273,7 @@ func about(yes bool) string {
 func shares(levels []feature.LevelOfRows, all, rows int) string {
 	var parts []string
 	for _, l := range levels {
-		parts = append(parts, fmt.Sprintf("%s %d (%s)", strings.ReplaceAll(l.Level, "\t", " "), l.Rows, percent(l.Rows, rows)))
+		parts = append(parts, fmt.Sprintf("%s %d (%s)", clipped(l.Level, longText), l.Rows, percent(l.Rows, rows)))
 	}
 	if len(levels) < all {
 		parts = append(parts, "...")

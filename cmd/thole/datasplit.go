@@ -25,6 +25,7 @@ type splitting struct {
 	stratify bool
 	reader   data.RecordReader
 	files    []string
+	weight   []float32 // of the examples, in their order; nil: they have none
 }
 
 func splitCommand(e *env) *cobra.Command {
@@ -41,7 +42,9 @@ Which part an example is in depends on --seed and its number: each part gets abo
   --time COLUMN  on the time in a column: the latest rows are the last part, and rows of one time stay together
   --by COLUMN    on the value in a column: all examples of a user or so are in one part
 
-Lines are not parsed. All but the first and the last of these read the files twice.`,
+Examples of a query (qid:N of libsvm) stay together, by the query or the place of the first. The weights of --weights are written to
+FOLDER/train.csv.weights and so on, for --weights of train. Lines are not parsed. All but the first and the last of these read the files
+twice.`,
 		Example: `  thole data split loans.csv --out parts
   thole data split loans.csv --parts train=0.7,valid=0.15,test=0.15 --time applied --out by-time
   thole data split loans.csv --stratify --label-column defaulted --out stratified
@@ -62,6 +65,7 @@ Lines are not parsed. All but the first and the last of these read the files twi
 	f.StringVar(&k.separator, "separator", "", "separator between the cells of tables (default: found out)")
 	f.StringVar(&k.decimal, "decimal", "", "decimal separator of numbers in tables of text: , or . (default: a point)")
 	f.StringSliceVar(&k.names, "names", nil, "names of the columns, for tables without a header line")
+	k.weightsFlag(f)
 	f.BoolVar(&k.force, "force", false, "replace the files if they exist")
 	return c
 }
@@ -97,6 +101,9 @@ func (k *splitting) run(ctx context.Context, e *env, paths []string) error {
 	}
 	o.Table = &data.Table{Spec: spec}
 	k.reader = data.RecordReader{Options: o, Column: k.by + k.time + k.labelColumn, Label: k.stratify}
+	if k.weight, err = readWeights(ctx, e, k.weights); err != nil {
+		return err
+	}
 	named, err := data.Files(ctx, e.paths, paths)
 	if err != nil {
 		return err
@@ -161,7 +168,17 @@ func (k *splitting) assign(ctx context.Context, e *env, parts data.Parts) (of fu
 			}
 			n++
 		}
-		return func(i int, _ data.Record) int { return parts.Place(i, n) }, nil
+		first := map[string]int{} // of each query
+		return func(i int, one data.Record) int {
+			if one.Query == nil {
+				return parts.Place(i, n)
+			}
+			at, known := first[string(one.Query)]
+			if !known {
+				at, first[string(one.Query)] = i, i
+			}
+			return parts.Place(at, n)
+		}, nil
 	case k.time != "":
 		times, err := k.times(ctx, e)
 		if err != nil {
@@ -169,7 +186,12 @@ func (k *splitting) assign(ctx context.Context, e *env, parts data.Parts) (of fu
 		}
 		return numberedParts(parts.Order(times)), nil
 	}
-	return func(i int, _ data.Record) int { return parts.Draw(k.seed, uint64(i)) }, nil
+	return func(i int, one data.Record) int {
+		if one.Query != nil {
+			return parts.Draw(k.seed, feature.Of(one.Query))
+		}
+		return parts.Draw(k.seed, uint64(i))
+	}, nil
 }
 
 // numberedParts gives the part of each example by its number; -1: there were not so many.
@@ -207,6 +229,10 @@ func (k *splitting) classes(ctx context.Context, e *env) (all []int32, err error
 	for one, err := range k.read(ctx, e, "read labels of") {
 		if err != nil {
 			return nil, err
+		}
+		if one.Query != nil {
+			return nil, usageError{fmt.Errorf("%s:%d: --stratify divides the examples of qid:%s, which stay together; leave it out", one.Path,
+				one.Line, one.Query)}
 		}
 		class, ok := known[string(one.Cell)]
 		if !ok {
@@ -273,50 +299,70 @@ func (k *splitting) write(ctx context.Context, e *env, parts data.Parts, of func
 			return err
 		}
 	}
-	counts, err := k.fill(ctx, e, ws, parts, of)
+	counts, weights, err := k.fill(ctx, e, ws, parts, of)
 	if err != nil {
 		return err
+	}
+	for p, w := range weights {
+		if err := k.weightsFile(ctx, e, &all, sinks[p].path, w); err != nil {
+			return err
+		}
 	}
 	if err := all.Commit(); err != nil {
 		return err
 	}
 	for p := range ws {
 		fmt.Fprintf(e.err, "%s: %s\n", sinks[p].path, number.Of(counts[p], "example"))
+		if weights != nil {
+			sayWeights(e, sinks[p].path)
+		}
 	}
 	return nil
 }
 
-// fill writes every example to its part, and answers how many each has.
-func (k *splitting) fill(ctx context.Context, e *env, ws []*writing, parts data.Parts, of func(int, data.Record) int) ([]int, error) {
-	i, counts := 0, make([]int, len(ws))
+// fill writes every example to its part, and answers how many each has, and their weights if the examples have some.
+func (k *splitting) fill(ctx context.Context, e *env, ws []*writing, parts data.Parts, of func(int, data.Record) int) (
+	counts []int, weights [][]float32, err error) {
+	i := 0
+	counts = make([]int, len(ws))
+	if k.weight != nil {
+		weights = make([][]float32, len(ws))
+	}
 	pending := make([][]byte, len(ws))
 	for one, err := range k.read(ctx, e, splitPass) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		p := of(i, one)
 		if p < 0 {
-			return nil, fmt.Errorf("%s: more examples than when it was read before, want files that stay as they are", one.Path)
+			return nil, nil, fmt.Errorf("%s: more examples than when it was read before, want files that stay as they are", one.Path)
 		}
 		if counts[p]++; counts[p] == 1 {
 			pending[p] = append(pending[p], k.reader.Header...)
 		}
+		if i < len(k.weight) {
+			weights[p] = append(weights[p], k.weight[i])
+		}
 		i++
 		if pending[p] = append(pending[p], one.Text...); len(pending[p]) > 1<<16 {
 			if _, err := ws[p].Write(pending[p]); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			pending[p] = pending[p][:0]
 		}
 	}
+	if k.weight != nil && len(k.weight) != i {
+		return nil, nil, fmt.Errorf("%s: %s for %s; want one for each", strings.Join(k.weights, ", "), number.Of(len(k.weight), "weight"),
+			number.Of(i, "example"))
+	}
 	for p, n := range counts {
 		if n == 0 {
-			return nil, fmt.Errorf("part %s gets none of %s; want more of them, other --parts or another --seed", parts.Names[p],
+			return nil, nil, fmt.Errorf("part %s gets none of %s; want more of them, other --parts or another --seed", parts.Names[p],
 				number.Of(i, "example"))
 		}
 		if _, err := ws[p].Write(pending[p]); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return counts, nil
+	return counts, weights, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"thole.example/algo"
 	"thole.example/blob"
@@ -189,14 +190,19 @@ const noChecksumHelp = "send messages without checksums"
 // pathsHelp says what may name examples.
 const pathsHelp = "files, folders, quoted globs or URLs of a store, - for standard input; given several times or with commas"
 
+// weightsFlag is the flag of files of weights.
+func (j *job) weightsFlag(f *pflag.FlagSet) {
+	f.StringArrayVar(&j.weights, "weights", nil, "how much each example counts: files with a number a line, as many as there are examples, "+
+		"named as in --data (default: all 1)")
+}
+
 // dataFlags are the flags that say how to read examples.
 func (j *job) dataFlags(e *env, c *cobra.Command) {
 	j.paths = e.paths
 	f := c.Flags()
 	f.StringVar(&j.format, "format", "", "format of the examples: libsvm, libffm, dummy, dense, csv, tsv, parquet or arrow (default: by the "+
 		"ending, else libsvm)")
-	f.StringArrayVar(&j.weights, "weights", nil, "how much each example counts: files with a number a line, as many as there are examples, "+
-		"named as in --data (default: all 1)")
+	j.weightsFlag(f)
 	f.Int64Var(&j.dim, "dim", 0, "number of feature columns (default: as many as occur)")
 	f.Int64Var(&j.hash, "hash", 0, "hash the features to so many columns, for ids without end (default: ids are columns)")
 	f.StringVar(&j.fields, "fields", "", "fields of the features: how many, for lines with a feature of each in order, or their first "+

@@ -60,3 +60,38 @@ func TestLegibleFails(t *testing.T) {
 		t.Errorf("%d, %v, want the error of the pipe", n, err)
 	}
 }
+
+// TestBytesInColumns holds that tables of columns are in line where cells are no UTF-8, and have line ends and tabs.
+func TestBytesInColumns(t *testing.T) {
+	t.Chdir(t.TempDir())
+	rows := strings.Repeat("0,\"a\tb\"\n1,\xffz\n0,\"new\nline\"\n1,ok\n", 6)
+	if err := os.WriteFile("b.csv", []byte("y,c\n"+rows), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ args, want string }{
+		{"data describe b.csv", `4 levels: a\tb 6 (25.0 %), new\nline 6 (25.0 %), ok 6 (25.0 %), \xffz 6 (25.0 %)`},
+		{"train --data b.csv --label-column y --epochs 5 --model m --runs none", ""},
+		{"weights m --top 4", `c=new\nline`},
+		{"train --algo gbdt --trees 3 --data b.csv --label-column y --model trees --runs none", ""},
+		{"explain trees --data b.csv --row 1", `c         \xffz`},
+	} {
+		rc, text := said(t, strings.Fields(c.args)...)
+		if rc != 0 || !strings.Contains(text, c.want) || strings.Contains(text, `\x09`) {
+			t.Errorf("%s: exit code %d: %s", c.args, rc, text)
+		}
+	}
+}
+
+// TestUnreadableColumns holds that columns that cannot be read are named, with what leaves them out, and that split does not drop them
+// silently.
+func TestUnreadableColumns(t *testing.T) {
+	const table = "../../format/arrow/testdata/table.arrow"
+	rc, text := said(t, "train", "--data", table, "--label-column", "yes", "--runs", "none")
+	if want := "; --ignore pair leaves it out"; rc != 1 || !strings.Contains(text, want) {
+		t.Errorf("exit code %d: %s, want %q", rc, text, want)
+	}
+	rc, text = said(t, "data", "split", table, "--out", t.TempDir(), "--in-order")
+	if rc != 0 || strings.Count(text, `column "pair" of struct cannot be read: `) != 1 || !strings.Contains(text, "; it is left out") {
+		t.Errorf("exit code %d: %s, want the column once", rc, text)
+	}
+}

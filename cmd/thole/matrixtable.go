@@ -133,7 +133,7 @@ var oneLine = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`)
 
 // clipped is the beginning of a long text, on one line, with the number of its characters.
 func clipped(text string, limit int) string {
-	text = oneLine.Replace(text)
+	text = escaped(oneLine.Replace(text)) // a table of columns takes a byte 0xff for an escape
 	n := utf8.RuneCountInString(text)
 	if n <= limit {
 		return text

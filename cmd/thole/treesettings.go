@@ -121,7 +121,11 @@ func (p *plan) chooseObjective() error {
 		for _, o := range gbdt.Objectives() {
 			names = append(names, o.Name)
 		}
-		return fmt.Errorf("--loss %s: trees have %s%s", name, strings.Join(names, ", "), spell.Hint(name, names))
+		hint := spell.Hint(name, names)
+		if same := objectiveOf(name); same != "" {
+			hint = spell.Ask([]string{same})
+		}
+		return fmt.Errorf("--loss %s: trees have %s%s", name, strings.Join(names, ", "), hint)
 	}
 	set, err := numbers("loss-set", p.lossSet)
 	if err != nil {

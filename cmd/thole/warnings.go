@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"thole.example/algo"
 	"thole.example/gbdt"
 	"thole.example/train"
 )
@@ -105,7 +106,7 @@ func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 	} else if text := p.standstill(r); text != "" {
 		all = append(all, text)
 	}
-	if loss := r.Train[0].Value; loss > r.Null {
+	if loss := r.Train[0].Value; p.above(loss, r.Null) {
 		before := "one score for all"
 		switch {
 		case p.forest != nil:
@@ -129,6 +130,16 @@ func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 		all = append(all, text)
 	}
 	return all
+}
+
+// nearLeast is the share of a loss by which trainings end above the least one where their rate is right.
+const nearLeast = 0.01
+
+// above reports whether the loss is above that of one score for all because the rate is too large: not where positive examples are taken
+// more often than they come, whose odds are learned, and not where there is one class, of which one score has no loss.
+func (p *plan) above(loss, null float64) bool {
+	one := p.recipe != nil && p.recipe.Task == algo.Classification && p.minority() == 0
+	return p.posNeg == 0 && !one && loss-null > nearLeast*math.Abs(null)
 }
 
 // Ratios of the mean prediction to the mean label of the training examples outside these bounds cause a warning.

@@ -183,13 +183,8 @@ func (w *watcher) progress(what, unit string, total int64) *progress {
 func (w *watcher) seconds() runlog.Number { return runlog.Number(w.env.now().Sub(w.start).Seconds()) }
 
 func (w *watcher) finish(p *plan, r *train.Report) {
-	if len(r.Moved) > 0 {
-		why := ", to where the loss of the training examples is least"
-		if r.Was != 0 {
-			why = fmt.Sprintf(": the mean prediction of the training examples was %.4g times the mean label%s", r.Was, ofClass(r.Moved))
-		}
-		w.bar.line("bias: moved by %s at the end%s", shiftText(r.Moved), why)
-	}
+	w.moved("start", r.Start)
+	w.moved("end", r.Calibration)
 	warnings := p.warnings(r, w.nonFinite)
 	for _, text := range warnings {
 		w.bar.line("warning: %s", text)
@@ -219,4 +214,16 @@ func (w *watcher) finish(p *plan, r *train.Report) {
 		w.write(wireEvent{Event: "wire", Tasks: p.tasks, Levels: p.forest.traffic})
 	}
 	w.write(end)
+}
+
+// moved tells by how much the bias was moved, and why.
+func (w *watcher) moved(when string, c train.Calibration) {
+	if len(c.Moved) == 0 {
+		return
+	}
+	why := ", to where the loss of the training examples is least"
+	if c.Was != 0 {
+		why = fmt.Sprintf(": the mean prediction of the training examples was %.4g times the mean label%s", c.Was, ofClass(c.Moved))
+	}
+	w.bar.line("bias: moved by %s at the %s%s", shiftText(c.Moved), when, why)
 }

@@ -87,6 +87,9 @@ func (p *plan) offset() float64 {
 // continued as if it had not ended, where it is Angel's, and where positive examples are taken more often than they come.
 func (p *plan) calibrates() bool { return !p.saveState && !p.asAngel && p.posNeg == 0 }
 
+// balances reports whether the bias of the model to go on from is moved at the start: not that of a saved state, which train leaves.
+func (p *plan) balances() bool { return p.loadPath != "" && !p.asAngel && p.posNeg == 0 }
+
 // parseClassWeights reads what --class-weights says: the labels and their weights, none if it says balanced or nothing.
 func parseClassWeights(text string) (labels []string, weights []float64, err error) {
 	if text == "" || text == balanced {
