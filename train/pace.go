@@ -23,6 +23,9 @@ type Pace struct {
 	// Penalized says that a window is better, too, if the loss with the penalties l1 and l2 of the dense weights is. Where a line divides the
 	// classes, the loss falls to nothing with weights that are too large, and what is left to fall is their penalty.
 	Penalized bool
+	// Null says that a training has not ended whose loss is more than a hundredth above that of one score for all: the first rate was too
+	// large, and the lower ones are to repair what it did.
+	Null bool
 }
 
 // The work of an epoch is counted in stored values of examples. A step costs as much as stepWork values whatever is in it, and
@@ -68,7 +71,7 @@ func Allowance(s *data.Set, weights int64, tasks, batch, least int) (epochs int,
 	work := float64(s.Values()) + steps*(stepWork+float64(weights)/stepShare)
 	epochs = max(least, int(jobWork/work))
 	pace = &Pace{Window: max(1, least/10, int(windowWork/work)), Tolerance: paceTolerance, Cut: paceCut, Patience: pacePatience,
-		Grow: paceGrow, Penalized: true}
+		Grow: paceGrow, Penalized: true, Null: true}
 	return epochs, pace, time.Duration(float64(epochs) * work * float64(workTime))
 }
 
@@ -76,6 +79,7 @@ func Allowance(s *data.Set, weights int64, tasks, batch, least int) (epochs int,
 type pacer struct {
 	*Pace
 	factor float64 // of the rate
+	null   float64 // loss of one score for all
 	floor  float64 // a loss that counts as nothing
 	loss   judged  // the losses
 	whole  judged  // the losses with their penalties, if there are some
@@ -100,7 +104,7 @@ func (j *judged) next(epochs int, share, floor float64) bool {
 
 func newPacer(p *Pace, null float64) *pacer {
 	none := judged{best: math.Inf(1)}
-	return &pacer{Pace: p, factor: 1, floor: paceFloor * null, loss: none, whole: none}
+	return &pacer{Pace: p, factor: 1, null: null, floor: paceFloor * null, loss: none, whole: none}
 }
 
 // window is how many epochs are judged together now.
@@ -131,6 +135,9 @@ func (p *pacer) next(loss, penalty float64) (stop bool) {
 	} else {
 		p.worse++
 		p.factor /= p.Cut
+	}
+	if p.Null && p.loss.best > p.null+0.01*math.Abs(p.null) {
+		return false
 	}
 	return p.Patience > 0 && p.worse >= p.Patience
 }

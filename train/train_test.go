@@ -335,6 +335,29 @@ func TestPaceOfClearCut(t *testing.T) {
 	}
 }
 
+// TestPaceAboveNull: a training whose loss is above that of one score for all continues at lower rates.
+func TestPaceAboveNull(t *testing.T) {
+	for _, c := range []struct {
+		null   bool
+		losses []float64
+		stops  bool
+	}{
+		{false, []float64{1.2, 1.3, 1.4}, true},
+		{true, []float64{1.2, 1.3, 1.4}, false},
+		{true, []float64{1.2, 1.3, 1.4, 0.8, 0.8, 0.8}, true},
+		{true, []float64{1.005, 1.005, 1.005}, true},
+	} {
+		p := newPacer(&Pace{Window: 1, Tolerance: paceTolerance, Cut: paceCut, Patience: 2, Null: c.null}, 1)
+		stopped := false
+		for _, loss := range c.losses {
+			stopped = p.next(loss, 0)
+		}
+		if stopped != c.stops {
+			t.Errorf("losses %v of one score's, null %v: stopped %v", c.losses, c.null, stopped)
+		}
+	}
+}
+
 // TestPaceOfPenalty: where the loss is nothing, the training continues while the penalty falls, and else ends.
 func TestPaceOfPenalty(t *testing.T) {
 	epochs := func(penalty func(epoch float64) float64) float64 {
