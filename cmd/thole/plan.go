@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -263,7 +264,7 @@ func (p *plan) suit() error {
 			d.Most = algo.RareMost
 		}
 	}
-	p.recipe = p.recipe.ForRows(p.train.Len(), p.penalty())
+	p.recipe = p.recipe.ForRows(p.weighed(), p.penalty())
 	j, asked := p.job, p.asked
 	j.rule, j.rate, j.schedule, j.per, j.batch, j.epochs = asked.rule, asked.rate, asked.schedule, asked.per, asked.batch, asked.epochs
 	dim, classes, fields := p.conf.Dim, p.conf.Classes, p.conf.Size.Fields
@@ -282,10 +283,24 @@ func (p *plan) penalty() float64 {
 	if !p.recipe.Task.Classes() {
 		return p.recipe.Noise(p.train.Set)
 	}
-	if half := p.train.Size() / 2; half > least*float64(p.train.Len()) && p.mostlyRare(fewExamples) {
+	if half := p.train.Size() / 2; half > least*float64(p.weighed()) && p.mostlyRare(fewExamples) {
 		return half
 	}
 	return 1
+}
+
+// weighed is how many examples the training examples count as: the sum of their weights, so that a weight of 2 is as two rows. Small weights
+// do not make a penalty larger than that of as many rows.
+func (p *plan) weighed() int {
+	if p.train.Weight == nil {
+		return p.train.Len()
+	}
+	sum, n := 0.0, 0
+	for _, w := range p.train.Weight {
+		sum += float64(w)
+		n += btoi(w > 0)
+	}
+	return max(n, int(min(sum, math.MaxInt32)))
 }
 
 // sayPenalty says that the penalty follows the number of examples, where it is not the recipe's, least.
@@ -293,8 +308,11 @@ func (p *plan) sayPenalty(e *env, least float64) {
 	l2 := p.recipe.For(nil, p.job.rule).Hyper["l2"]
 	if _, given := p.conf.Hyper["l2"]; !given && l2 > least {
 		why := "as most features have few examples"
-		if n := p.train.Len(); l2 == 1/float64(n) {
+		if n := p.weighed(); l2 == 1/float64(n) {
 			why = fmt.Sprintf("1/%d training examples", n)
+			if n != p.train.Len() {
+				why = fmt.Sprintf("1/%d, as the weights of the training examples count", n)
+			}
 		}
 		fmt.Fprintf(e.err, "l2: %.3g, %s (--l2 sets another)\n", l2, why)
 	}
