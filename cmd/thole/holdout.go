@@ -124,7 +124,7 @@ func (p *plan) checkHeldOut(e *env) {
 	if p.holdout > 0 {
 		from = fmt.Sprintf("--holdout %g", p.holdout)
 	}
-	fmt.Fprintf(e.err, "warning: %s: all %s have the same label; auc is undefined and early stopping is unreliable; hold out more examples\n",
+	fmt.Fprintf(e.err, "warning: %s: %s, all of the same label; auc is undefined and early stopping is unreliable; hold out more examples\n",
 		from, number.Of(v.Len(), "held-out example"))
 }
 
