@@ -241,7 +241,7 @@ func (s *Set) Keys() []int64 {
 		}
 		return keys
 	}
-	index := s.index(s.values)
+	index := s.index()
 	keys := make([]int64, 0, index.taken)
 	for _, slot := range index.slots {
 		if slot.column >= 0 {

@@ -6,19 +6,16 @@ func (s *Set) places() (of func(column int64) int, n int) {
 	if s.dim <= int64(s.values) {
 		return func(column int64) int { return int(column) }, int(s.dim)
 	}
-	index := s.index(s.values)
+	index := s.index()
 	return index.find, index.taken
 }
 
-// index numbers the columns that have values from 0, in the order in which they come, and at most so many.
-func (s *Set) index(most int) *columnIndex {
+// index numbers the columns that have values from 0, in the order in which they come.
+func (s *Set) index() *columnIndex {
 	index := newColumnIndex(1)
 	for _, row := range s.all() {
 		for _, col := range row.idx {
 			if index.find(col) < 0 {
-				if index.taken == most {
-					return index
-				}
 				index.add(col, index.taken)
 			}
 		}
@@ -26,8 +23,27 @@ func (s *Set) index(most int) *columnIndex {
 	return index
 }
 
-// MoreColumns reports whether more than n columns have values.
-func (s *Set) MoreColumns(n int) bool { return s.dim > int64(n) && s.index(n+1).taken > n }
+// Shares reports whether more than n columns have values in two examples or more.
+func (s *Set) Shares(n int) bool {
+	if s.dim <= int64(n) {
+		return false
+	}
+	seen, shared := newColumnIndex(1), 0 // the numbers are examples, up to 2
+	for _, row := range s.all() {
+		for _, col := range row.idx {
+			switch seen.find(col) {
+			case -1:
+				seen.add(col, 1)
+			case 1:
+				seen.slot(col).number = 2
+				if shared++; shared > n {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
 
 // Rare is how many columns there are that have values, and how many of them in fewer than n examples.
 func (s *Set) Rare(n uint32) (occur, rare int) {

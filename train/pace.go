@@ -23,8 +23,8 @@ type Pace struct {
 	// Penalized says that a window is better, too, if the loss with the penalties l1 and l2 of the dense weights is. Where a line divides the
 	// classes, the loss falls to nothing with weights that are too large, and what is left to fall is their penalty.
 	Penalized bool
-	// Null says that a training has not ended whose loss is more than a hundredth above that of one score for all: the first rate was too
-	// large, and the lower ones are to repair what it did.
+	// Null keeps a training going whose loss is above that of one score for all by more than NearLeast, while its rate is above a
+	// thousandth of the first: that was too large, and lower ones repair what it did.
 	Null bool
 }
 
@@ -50,9 +50,14 @@ const (
 	paceFloor = 1e-3
 	// paceNear is the share of the loss of one score for all below which examples are nearly separable.
 	paceNear = 0.25
+	// paceLeast is the share of the first rate at which nothing is repaired any more.
+	paceLeast = 1e-3
 	// paceGrow of 0.1 leaves a loss that falls like 1/epochs about 10*paceTolerance above its limit.
 	paceGrow = 0.1
 )
+
+// NearLeast is the share of a loss by which trainings end above the least one where their rate is right.
+const NearLeast = 0.01
 
 // PaceOf is the pace that a schedule asks for by its settings h, nil if it follows no losses.
 func PaceOf(s *optim.Schedule, h map[string]float64) (*Pace, error) {
@@ -71,7 +76,7 @@ func Allowance(s *data.Set, weights int64, tasks, batch, least int) (epochs int,
 	work := float64(s.Values()) + steps*(stepWork+float64(weights)/stepShare)
 	epochs = max(least, int(jobWork/work))
 	pace = &Pace{Window: max(1, least/10, int(windowWork/work)), Tolerance: paceTolerance, Cut: paceCut, Patience: pacePatience,
-		Grow: paceGrow, Penalized: true, Null: true}
+		Grow: paceGrow, Penalized: true}
 	return epochs, pace, time.Duration(float64(epochs) * work * float64(workTime))
 }
 
@@ -109,7 +114,7 @@ func newPacer(p *Pace, null float64) *pacer {
 
 // window is how many epochs are judged together now.
 func (p *pacer) window() int {
-	if p.Grow > 0 && p.loss.best < paceNear/paceFloor*p.floor {
+	if p.Grow > 0 && p.null > 0 && p.loss.best < paceNear/paceFloor*p.floor {
 		return max(p.Window, int(p.Grow*float64(p.all)))
 	}
 	return p.Window
@@ -136,7 +141,7 @@ func (p *pacer) next(loss, penalty float64) (stop bool) {
 		p.worse++
 		p.factor /= p.Cut
 	}
-	if p.Null && p.loss.best > p.null+0.01*math.Abs(p.null) {
+	if p.Null && p.factor > paceLeast && p.loss.best-p.null > NearLeast*math.Abs(p.null) {
 		return false
 	}
 	return p.Patience > 0 && p.worse >= p.Patience

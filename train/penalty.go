@@ -27,7 +27,7 @@ func (l *loop) penalty(ctx context.Context) (sum float64, err error) {
 			return 0, fmt.Errorf("train: weights %s are %T, want f32", m.Name, got[0].Data.Values())
 		}
 		for _, w := range val {
-			sum += l1*math.Abs(float64(w)) + float64(l2/2*float64(w)*float64(w))
+			sum += float64(l1*math.Abs(float64(w))) + float64(l2/2*float64(w)*float64(w))
 		}
 	}
 	return sum, nil

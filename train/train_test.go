@@ -335,25 +335,25 @@ func TestPaceOfClearCut(t *testing.T) {
 	}
 }
 
-// TestPaceAboveNull: a training whose loss is above that of one score for all continues at lower rates.
+// TestPaceAboveNull: a training whose loss is above that of one score for all continues at lower rates, but not for ever.
 func TestPaceAboveNull(t *testing.T) {
 	for _, c := range []struct {
 		null   bool
-		losses []float64
-		stops  bool
+		losses []float64 // the last one is of all further epochs
+		epochs int
 	}{
-		{false, []float64{1.2, 1.3, 1.4}, true},
-		{true, []float64{1.2, 1.3, 1.4}, false},
-		{true, []float64{1.2, 1.3, 1.4, 0.8, 0.8, 0.8}, true},
-		{true, []float64{1.005, 1.005, 1.005}, true},
+		{false, []float64{1.2}, 3},
+		{true, []float64{1.2}, 8}, // at 3^-7 of the rate
+		{true, []float64{1.2, 1.3, 1.4, 0.8}, 6},
+		{true, []float64{1.005}, 3},
 	} {
 		p := newPacer(&Pace{Window: 1, Tolerance: paceTolerance, Cut: paceCut, Patience: 2, Null: c.null}, 1)
-		stopped := false
-		for _, loss := range c.losses {
-			stopped = p.next(loss, 0)
+		epochs := 1
+		for !p.next(c.losses[min(epochs, len(c.losses))-1], 0) {
+			epochs++
 		}
-		if stopped != c.stops {
-			t.Errorf("losses %v of one score's, null %v: stopped %v", c.losses, c.null, stopped)
+		if epochs != c.epochs {
+			t.Errorf("losses %v of one score's, null %v: stopped after %d epochs, want %d", c.losses, c.null, epochs, c.epochs)
 		}
 	}
 }

@@ -300,7 +300,7 @@ func (p *plan) weighed() int {
 		sum += float64(w)
 		n += btoi(w > 0)
 	}
-	return max(n, int(min(sum, math.MaxInt32)))
+	return max(n, int(math.Round(min(sum, math.MaxInt32))))
 }
 
 // sayPenalty says that the penalty follows the number of examples, where it is not the recipe's, least.
@@ -341,12 +341,16 @@ func (p *plan) mostlyRare(examples uint32) bool {
 	return rare >= max(rareFrom, occur/2)
 }
 
-// many reports whether features are many or most are rare, so that the recipe's defaults for many features fit: of networks by the features
-// that occur, of linear models by the features that there may be, as whole matrices are trained in another way.
+// manyFeatures is the largest number of features that are few for a network; only those count that two examples or more have. Tables have no
+// others, so that the same rows have the same settings as lines.
+const manyFeatures = 1 << 14
+
+// many reports whether features are many, so that the recipe's defaults for that fit: of classifying networks those that occur, of other
+// models those that there may be, as whole matrices are trained in another way, and of regressions also few of which most are rare.
 func (p *plan) many() bool {
 	switch {
-	case p.recipe.Network():
-		return p.train.MoreColumns(graph.WholeLimit) || p.mostlyRare(rareBelow)
+	case p.recipe.Network() && p.recipe.Task.Classes():
+		return p.train.Shares(manyFeatures)
 	case p.conf.Dim > 0 && p.conf.Dim <= graph.WholeLimit:
 		return p.recipe.Task == algo.Regression && p.mostlyRare(rareBelow) // which have no penalty
 	}
@@ -399,6 +403,7 @@ func (p *plan) allow(params []matrix.Meta) {
 		}
 	}
 	p.epochs, p.pace, p.about = train.Allowance(p.train.Set, weights, p.tasks, p.batch, p.epochs)
+	p.pace.Null = p.posNeg == 0 // else other odds are learned, of which the loss is larger
 }
 
 // schedules binds the learning rate to the length of the job.

@@ -242,9 +242,9 @@ const (
 // defaultSpaces is the table of them; docs/search.md shows it.
 func defaultSpaces() []defaultSpace {
 	return []defaultSpace{
-		linearFew: {"linear models, up to 65536 features", []string{"rule=default,default,adagrad", "rate=0.1x..3x", "l2=1e-7..1e-3",
+		linearFew: {"linear models, few features", []string{"rule=default,default,adagrad", "rate=0.1x..3x", "l2=1e-7..1e-3",
 			"batch=0.25x,1x"}},
-		linearMany: {"linear models, more features", []string{"rule=adagrad", "rate=0.3x..2x", "l2=1e-7..1e-4", "epochs=6",
+		linearMany: {"linear models, many features", []string{"rule=adagrad", "rate=0.3x..2x", "l2=1e-7..1e-4", "epochs=6",
 			"batch=0.25x,0.5x,1x,2x"}},
 		networkFew: {"networks, few features", []string{"rate=0.2x..2x", "l2=1e-5..1e-2", "epochs=1x,2x,3x", "factors=4,8,16",
 			"hidden=default|default|64,32|256,128", "dropout=0,0,0.1,0.3", "cross-layers=1,2,3", "batch=0.5x,1x,2x"}},

@@ -115,8 +115,8 @@ func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 			before = "weights that are all zero"
 		}
 		all = append(all, fmt.Sprintf("the loss of %.5g is above %.5g, that of %s; %s", loss, r.Null, before, try))
-	} else if p.valid != nil && len(r.Valid) > 0 && p.classWeights == "" && p.positiveWeight == 0 { // else other odds were learned
-
+	} else if p.valid != nil && len(r.Valid) > 0 && p.classWeights == "" && p.positiveWeight == 0 && p.posNeg == 0 {
+		// else other odds were learned
 		advice := fmt.Sprintf("try --%ss %d", p.round(), max(1, p.epochs/3))
 		if p.epochs == 1 {
 			advice = "try a smaller --rate, or --l2"
@@ -132,14 +132,11 @@ func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 	return all
 }
 
-// nearLeast is the share of a loss by which trainings end above the least one where their rate is right.
-const nearLeast = 0.01
-
 // above reports whether the loss is above that of one score for all because the rate is too large: not where positive examples are taken
 // more often than they come, whose odds are learned, and not where there is one class, of which one score has no loss.
 func (p *plan) above(loss, null float64) bool {
 	one := p.recipe != nil && p.recipe.Task == algo.Classification && p.minority() == 0
-	return p.posNeg == 0 && !one && loss-null > nearLeast*math.Abs(null)
+	return p.posNeg == 0 && !one && loss-null > train.NearLeast*math.Abs(null)
 }
 
 // Ratios of the mean prediction to the mean label of the training examples outside these bounds cause a warning.
