@@ -97,8 +97,8 @@ var wideCounts = linearAt(0.05, 10_000, 5)
 // numbers with little and much noise, chose among eps of 1 to 30, rates of 0.4 to 12 and 140000 to 800000 examples.
 var wideNumbers = numbersAt(10, linearAt(1, 400_000, 20))
 
-// numbersAt are the defaults with an eps of so many examples, with a penalty that ForRows chooses, and a rate that falls, as there is an end
-// to be reached.
+// numbersAt are the defaults with an eps of so many examples, with a penalty that ForRows chooses, and a rate that falls, as there is an
+// end to be reached.
 func numbersAt(eps float64, d *Defaults) *Defaults {
 	d.Eps, d.Schedule, d.Hyper = eps, "linear", map[string]float64{"l2": 0}
 	return d

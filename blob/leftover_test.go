@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -19,27 +20,30 @@ import (
 // TestMain is also the process that TestSweepAfterKill kills.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("BLOB_HOLD"); dir != "" {
-		fmt.Println(hold(dir))
-		select {}
+		held, err := hold(dir)
+		fmt.Println(err)
+		time.Sleep(time.Hour) // not select {}, which the runtime takes for a deadlock and ends
+		runtime.KeepAlive(held)
 	}
 	os.Exit(m.Run())
 }
 
-// hold takes hold of a stage, and begins to write an object.
-func hold(dir string) error {
+// hold takes hold of a stage, and begins to write an object: they are held while what it returns is reachable.
+func hold(dir string) (held []any, err error) {
 	ctx, b := context.Background(), NewDir(dir)
-	if _, err := b.Hold(ctx, "_tmp.m.stage"); err != nil {
-		return err
+	stage, err := b.Hold(ctx, "_tmp.m.stage")
+	if err != nil {
+		return nil, err
 	}
 	if err := WriteAll(ctx, b, "_tmp.m.stage/piece", []byte("piece")); err != nil {
-		return err
+		return nil, err
 	}
 	w, err := b.Create(ctx, "m")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	_, err = w.Write([]byte("half"))
-	return err
+	return []any{stage, w}, err
 }
 
 // TestSweepAfterKill leaves what a living process writes, and finds and removes it once the process was killed.

@@ -19,7 +19,7 @@ func noCommand(c *cobra.Command, args []string) error {
 	}
 	err := fmt.Errorf("unknown command %q; see %s --help", args[0], c.CommandPath())
 	c.SuggestionsMinimumDistance = max(c.SuggestionsMinimumDistance, 2)
-	near := c.SuggestionsFor(args[0])
+	near := slices.Compact(c.SuggestionsFor(args[0])) // twice, if by distance and by its table
 	switch {
 	case len(near) > 0:
 		err = fmt.Errorf("unknown command %q, want %s?", args[0], strings.Join(near, " or "))

@@ -76,12 +76,12 @@ func TestFirstColumn(t *testing.T) {
 			var lines, want strings.Builder
 			want.WriteString("row,margin,prediction,label\n")
 			for col := range int64(14) {
-				fmt.Fprintf(&lines, "1 %d:2\n", col)
 				score := 0.5
 				if at := col - lo; at >= 0 && at < cols {
 					score += 2 * float64(w.Val[at])
 				}
-				fmt.Fprintf(&want, "%d,%v,%v,1\n", col, score, score)
+				fmt.Fprintf(&lines, "%v %d:2\n", score, col) // as predicted, so that the bias stays as it is
+				fmt.Fprintf(&want, "%d,%v,%v,%[2]v\n", col, score, score)
 			}
 			file := filepath.Join(dir, "a.libsvm")
 			if err := os.WriteFile(file, []byte(lines.String()), 0o666); err != nil {
@@ -92,7 +92,7 @@ func TestFirstColumn(t *testing.T) {
 			if lo >= 0 {
 				on := filepath.Join(dir, "on")
 				thole(t, append([]string{"train", "--load", model, "--model", on, "--dim", "14", "--epochs", "1", "--rate", "1e-30",
-					"--save-state"}, args...)...) // the bias stays as it is
+					"--save-state"}, args...)...)
 				models = append(models, on)
 			}
 			for _, from := range models {

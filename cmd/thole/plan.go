@@ -289,8 +289,8 @@ func (p *plan) penalty() float64 {
 	return 1
 }
 
-// weighed is how many examples the training examples count as: the sum of their weights, so that a weight of 2 is as two rows. Small weights
-// do not make a penalty larger than that of as many rows.
+// weighed is how many examples the training examples count as: the sum of their weights, so that a weight of 2 is as two rows. Small
+// weights do not make a penalty larger than that of as many rows.
 func (p *plan) weighed() int {
 	if p.train.Weight == nil {
 		return p.train.Len()
@@ -341,8 +341,8 @@ func (p *plan) mostlyRare(examples uint32) bool {
 	return rare >= max(rareFrom, occur/2)
 }
 
-// manyFeatures is the largest number of features that are few for a network; only those count that two examples or more have. Tables have no
-// others, so that the same rows have the same settings as lines.
+// manyFeatures is the largest number of features that are few for a network; only those count that two examples or more have. Tables have
+// no others, so that the same rows have the same settings as lines.
 const manyFeatures = 1 << 14
 
 // many reports whether features are many, so that the recipe's defaults for that fit: of classifying networks those that occur, of other
