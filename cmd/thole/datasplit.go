@@ -261,10 +261,12 @@ func (k *splitting) times(ctx context.Context, e *env) (all []float64, err error
 			break
 		}
 	}
-	read, ok := feature.FindTime(sample)
-	if !ok {
-		return nil, fmt.Errorf("--time %s: the first %s have neither times of one format nor numbers, want one in every row", k.time,
-			number.Of(len(sample), "row"))
+	read, note, err := feature.FindTime(k.time, sample)
+	if err != nil {
+		return nil, fmt.Errorf("--time %s: %w", k.time, err)
+	}
+	if note != "" {
+		fmt.Fprintln(e.err, escaped(note))
 	}
 	for one, err := range k.read(ctx, e, "read times of") {
 		if err != nil {
