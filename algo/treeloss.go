@@ -68,6 +68,14 @@ func LossElsewhere(name string) string {
 	return all[at].name
 }
 
+// ForeignLosses are the names that LossElsewhere knows.
+func ForeignLosses() (names []string) {
+	for _, r := range rowLosses() {
+		names = append(append(names, r.name), strings.Fields(r.objectives)...)
+	}
+	return names
+}
+
 // rowLossOf is the loss of an objective: by its name, or by its link.
 func rowLossOf(o *tree.Objective) rowLoss {
 	all := rowLosses()

@@ -1,6 +1,7 @@
 package feature
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -129,22 +130,34 @@ const secondsOfDay = 24 * 60 * 60
 // days is the time in days since 1970.
 func days(t time.Time) float64 { return float64(t.Unix()) / secondsOfDay }
 
-// FindTime finds a function that reads texts such as those of the sample as times: an increasing number for each, of seconds since 1970
-// where they are dates, else the number that the text is. ok is false where the sample has neither.
-func FindTime(sample []string) (read func(text []byte) (at float64, ok bool), ok bool) {
-	if found, _ := findFormats(sample); len(found) == 1 {
+// FindTime finds a function that reads texts such as those of the sample of a column as times: an increasing number for each, of seconds
+// since 1970 where they are dates, else the number that the text is. The note is what a user should know of the format, "" for nothing.
+func FindTime(column string, sample []string) (read func(text []byte) (at float64, ok bool), note string, err error) {
+	found, unlikely := findFormats(sample)
+	switch {
+	case len(found) > 1:
+		return nil, "", fmt.Errorf("dates such as %q may be %s, as no row of the sample decides; want them in one format, such as 2020-12-31",
+			sample[0], formatNames(found))
+	case len(found) == 1:
+		if len(unlikely) > 0 {
+			note = daysAsYears(column, sample[0], found[0], unlikely[0])
+		}
 		r := clock{main: found[0]}
 		return func(text []byte) (float64, bool) {
 			s, ok := r.stamp(text)
 			return float64(s.wall-int64(s.offset)) + float64(s.nanos)/1e9, ok
-		}, true
+		}, note, nil
 	}
 	read = func(text []byte) (float64, bool) {
 		v, n := number.ParseFloat64(text)
 		return v, n == len(text) && n > 0 && v-v == 0
 	}
-	return read, len(sample) > 0 && !slices.ContainsFunc(sample, func(text string) bool {
+	if len(sample) == 0 || slices.ContainsFunc(sample, func(text string) bool {
 		_, ok := read([]byte(text))
 		return !ok
-	})
+	}) {
+		return nil, "", fmt.Errorf("the first %s have neither times of one format nor numbers, want one in every row",
+			number.Of(len(sample), "row"))
+	}
+	return read, "", nil
 }

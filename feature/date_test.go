@@ -17,6 +17,12 @@ func TestFindFormats(t *testing.T) {
 		{"31/12/20|30/12/20", "%d/%m/%y or %y/%m/%d", ""}, {"20.12.31|20.12.30", "%d.%m.%y or %y.%m.%d", ""}, {"99-12-31", "%y-%m-%d", "1999-12-31T00:00:00"},
 		{daysOf("02-01-06", 40), "%d-%m-%y", day}, {daysOf("06/01/02", 40), "%y/%m/%d", day}, {daysOf("02.01.06 15:04", 40), "%d.%m.%y %H:%M", day},
 		{daysOf("01/02/06", 40), "%m/%d/%y", day}, {daysOf("06-01-02", 15), "%d-%m-%y or %y-%m-%d", ""},
+		{monthsOf("02.01.06", 1, 1), "%d.%m.%y or %y.%m.%d", ""}, {monthsOf("02.01.06", 3, 1), "%d.%m.%y or %y.%m.%d", ""},
+		{monthsOf("02.01.06", 1, 0), "%d.%m.%y or %y.%m.%d", ""}, {monthsOf("02.01.06", 12, 0), "%d.%m.%y or %y.%m.%d", ""},
+		{monthsOf("02/01/06", 1, 1), "%d/%m/%y or %m/%d/%y or %y/%m/%d", ""}, {monthsOf("02/01/06", 3, 0), "%d/%m/%y or %y/%m/%d", ""},
+		{monthsOf("02-01-06", 1, 0), "%d-%m-%y or %y-%m-%d", ""}, {monthsOf("06-01-02", 1, 1), "%d-%m-%y or %y-%m-%d", ""},
+		{quarters("02.01.06"), "%d.%m.%y or %y.%m.%d", ""}, {daysOf("06-01-02", 1000), "%y-%m-%d", day},
+		{daysOf("02.01.06", 800), "%d.%m.%y", day},
 		{"Jan 05 2020", "%b %d %Y", "2020-01-05T00:00:00"}, {"05 Jan 2020", "%d %b %Y", "2020-01-05T00:00:00"},
 		{"5-Jan-2020", "%d-%b-%Y", "2020-01-05T00:00:00"}, {"January 5, 2020", "%b %d, %Y", "2020-01-05T00:00:00"},
 		{"2020-04", "%Y-%m", "2020-04-01T00:00:00"}, {"Apr 2020", "%b %Y", "2020-04-01T00:00:00"}, {"09:00 PM", "%I:%M %p", "1970-01-01T21:00:00"},
@@ -40,7 +46,7 @@ func TestFindFormats(t *testing.T) {
 			formats = append(formats, p.text)
 		}
 		if got := strings.Join(formats, " or "); got != one.format {
-			t.Errorf("%s: format %q, want %q", one.texts, got, one.format)
+			t.Errorf("%.60s: format %q, want %q", one.texts, got, one.format)
 			continue
 		}
 		if len(found) != 1 {
@@ -63,6 +69,54 @@ func daysOf(layout string, n int) string {
 		texts = append(texts, time.Date(2020, 12, 31-i, 0, 0, 0, 0, time.UTC).Format(layout))
 	}
 	return strings.Join(texts, "|")
+}
+
+// monthsOf are the dates of every so many months from 2005 to 2024 on a day of the month, with 0 its last one.
+func monthsOf(layout string, months, day int) string {
+	var texts []string
+	for i := 0; i < 240; i += months {
+		month := time.Month(i + months)
+		if day == 0 {
+			month++ // whose day 0 is the last one of the month before
+		}
+		texts = append(texts, time.Date(2005, month, day, 0, 0, 0, 0, time.UTC).Format(layout))
+	}
+	return strings.Join(texts, "|")
+}
+
+// quarters are the first days of all quarters from 2001 to that of January 2031, which as days are whole months of 2001.
+func quarters(layout string) string {
+	var texts []string
+	for i := range 121 {
+		texts = append(texts, time.Date(2001, time.Month(1+3*i), 1, 0, 0, 0, 0, time.UTC).Format(layout))
+	}
+	return strings.Join(texts, "|")
+}
+
+// Dates to split by are read in their format with a message where the rows decide, and refused where they do not.
+func TestFindTime(t *testing.T) {
+	for _, one := range []struct{ texts, note, err string }{
+		{"2020-12-31|2020-01-01", "", ""}, {"1.5|2", "", ""}, {"a|b", "", "neither times of one format nor numbers"},
+		{monthsOf("02.01.06", 1, 1), "", `"01.01.05" may be %d.%m.%y or %y.%m.%d`},
+		{daysOf("02/01/06", 40), "are read as %d/%m/%y, not as %y/%m/%d", ""},
+		{"01/02/2020|03/04/2020", "", "may be %d/%m/%Y or %m/%d/%Y"},
+	} {
+		texts := strings.Split(one.texts, "|")
+		read, note, err := FindTime("when", texts)
+		if one.err != "" {
+			if err == nil || !strings.Contains(err.Error(), one.err) {
+				t.Errorf("%s: %v, want %s", texts[0], err, one.err)
+			}
+			continue
+		}
+		if err != nil || (note == "") != (one.note == "") || !strings.Contains(note, one.note) {
+			t.Errorf("%s: %q, %v, want %q", texts[0], note, err, one.note)
+			continue
+		}
+		if _, ok := read([]byte(texts[0])); !ok {
+			t.Errorf("%s is not read", texts[0])
+		}
+	}
 }
 
 // A format is in the notation of strptime; layouts of Go, which models of older versions have, become such.

@@ -79,7 +79,8 @@ func begins(format, text string) bool {
 	return false
 }
 
-// findFormats are the formats of all texts, but for those that read each as another one does, and for unlikely ones.
+// findFormats are the formats of all texts, but for those that read each as another one does. Those that take days for years are unlikely:
+// they are left out if one format remains.
 func findFormats(texts []string) (all, unlikely []*pattern) {
 	if len(texts) == 0 {
 		return nil, nil
@@ -94,40 +95,59 @@ func findFormats(texts []string) (all, unlikely []*pattern) {
 	for i := 0; i < len(all); i++ {
 		all = slices.DeleteFunc(all, func(p *pattern) bool { return slices.Index(all, p) > i && same(p, all[i], texts) })
 	}
-	if len(all) > 1 {
-		all = slices.DeleteFunc(all, func(p *pattern) bool {
-			swapped := takesDaysForYears(p, texts)
-			if swapped {
-				unlikely = append(unlikely, p)
-			}
-			return swapped
-		})
+	var likely []*pattern
+	for _, p := range all {
+		if slices.ContainsFunc(all, func(other *pattern) bool { return takesDaysForYears(p, other, texts) }) {
+			unlikely = append(unlikely, p)
+		} else {
+			likely = append(likely, p)
+		}
 	}
-	return all, unlikely
+	if len(likely) != 1 {
+		return all, nil
+	}
+	return likely, unlikely
 }
 
-// manyYears is from how many different years of two digits on they are taken for days, if there are fewer different days than a quarter.
-const manyYears = 16
+// manyDays is the number of different days of the month from which on a part of dates may be taken for the day.
+const manyDays = 28
 
-// takesDaysForYears reports whether a format with years of two digits reads the days of the texts as years: 20-07-14 is of 2020, not of
-// the 20th, where its first part has few values and its last part has many.
-func takesDaysForYears(p *pattern, texts []string) bool {
-	if !strings.Contains(p.text, "%y") {
+// takesDaysForYears reports whether a format with years of two digits reads as years what another one reads as days, and the texts show
+// that they are days: nearly all days of the month occur, in at most a quarter as many years, and a month of 31 days ends or begins with
+// them next to a shorter one. Years would have to be those from 2001 to 2031 for that; every month or quarter of them has a date that does
+// not exist in the other format, or no two months next to each other. Fewer years, as of a series of months, decide nothing.
+func takesDaysForYears(p, other *pattern, texts []string) bool {
+	if p == other || !strings.Contains(p.text, "%y") || !strings.Contains(other.text, "%y") {
 		return false
 	}
-	days, years := map[int]bool{}, map[int]bool{}
+	days, years, last := map[int]bool{}, map[int]bool{}, map[int]int{} // last day of each month
 	for _, text := range texts {
-		s, _ := p.parse([]byte(text))
+		taken, _ := p.parse([]byte(text))
+		s, _ := other.parse([]byte(text))
 		at := time.Unix(s.wall, 0).UTC()
-		days[at.Day()], years[at.Year()] = true, true
+		if time.Unix(taken.wall, 0).UTC().Year()%100 != at.Day() {
+			return false
+		}
+		month := at.Year()*12 + int(at.Month())
+		days[at.Day()], years[at.Year()], last[month] = true, true, max(last[month], at.Day())
 	}
-	return len(years) >= manyYears && len(years) >= 4*len(days)
+	if len(days) < manyDays || 4*len(years) > len(days) {
+		return false
+	}
+	for month, day := range last {
+		for _, near := range []int{month - 1, month + 1} {
+			if end := last[near]; day == 31 && end > 0 && end < 31 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // daysAsYears is what a user should know of a format that was preferred to another one because of takesDaysForYears.
 func daysAsYears(name, text string, found, unlikely *pattern) string {
-	return fmt.Sprintf("column %q: dates such as %q are read as %s, as the years of %s would have more values than its days (--date-format "+
-		"%s=%s reads them so)", name, text, found.text, unlikely.text, name, unlikely.text)
+	return fmt.Sprintf("column %q: dates such as %q are read as %s, not as %s, which has the days of whole months as years", name, text,
+		found.text, unlikely.text)
 }
 
 // same reports whether two formats, of all texts, read the same.
@@ -144,12 +164,21 @@ func same(a, b *pattern, texts []string) bool {
 
 // ambiguous is the error of a column whose texts are dates in several formats.
 func ambiguous(name, text string, all []*pattern) error {
+	var options []string
+	for _, p := range all {
+		options = append(options, fmt.Sprintf("--date-format %s=%s", name, p.text))
+	}
+	return wrong("column %q: dates such as %q may be %s, as no row of the sample decides; name the format: %s, or "+
+		"--categorical %s to read them as texts", name, text, formatNames(all), strings.Join(options, " or "), name)
+}
+
+// formatNames are the formats as people read them.
+func formatNames(all []*pattern) string {
 	var formats []string
 	for _, p := range all {
 		formats = append(formats, p.text)
 	}
-	return wrong("column %q: dates such as %q may be %s, as no row of the sample decides; name the format: --date-format %s=%s, or "+
-		"--categorical %s to read them as texts", name, text, strings.Join(formats, " or "), name, formats[0], name)
+	return strings.Join(formats, " or ")
 }
 
 // dateLike are texts that look like dates or times of day, also without a year.

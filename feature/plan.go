@@ -243,7 +243,8 @@ func (p *Plan) findFormat(column string, texts []string) (format string, err err
 	case len(found) > 1:
 		return "", ambiguous(column, texts[0], found)
 	case len(unlikely) > 0:
-		p.doubts = append(p.doubts, daysAsYears(column, texts[0], found[0], unlikely[0]))
+		p.doubts = append(p.doubts, fmt.Sprintf("%s (--date-format %s=%s reads them so)",
+			daysAsYears(column, texts[0], found[0], unlikely[0]), column, unlikely[0].text))
 	}
 	return found[0].text, nil
 }

@@ -57,14 +57,11 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 	}
 	if recipe.Trees == "" && (j.loss != "" || len(j.lossSet) > 0) {
 		set, err := numbers("loss-set", j.lossSet)
-		if was := recipe.Task; err == nil {
-			recipe, err = recipe.WithLoss(nil, j.loss, set)
-			if err == nil && recipe.Task == algo.Multiclass && was != algo.Multiclass {
-				err = fmt.Errorf("--loss %s: %s has one score, want one for each class", j.loss, recipe.Name)
-			}
+		if err == nil {
+			recipe, err = withLoss(recipe, j.loss, set)
 		}
 		if err != nil {
-			return nil, usageError{fmt.Errorf("%w%s", err, lossAdvice(j.loss))}
+			return nil, usageError{err}
 		}
 	}
 	if err := j.checkPaths("thole train --data train.libsvm --model out/lr"); err != nil {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"thole.example/blob"
 	"thole.example/data"
 	"thole.example/feature"
 	"thole.example/internal/number"
@@ -16,8 +18,7 @@ import (
 // converting is the flags of data convert.
 type converting struct {
 	job
-	to    string
-	force bool
+	to string
 }
 
 func convertDataCommand(e *env) *cobra.Command {
@@ -114,6 +115,10 @@ func (k *converting) run(ctx context.Context, e *env, paths []string, to string)
 	p.end()
 	if all.Weight != nil {
 		sayWeights(e, to)
+	} else if !s.streams() {
+		if err := k.removeWeights(e, to); err != nil {
+			return err
+		}
 	}
 	sayTable(e.err, all.Transform)
 	fmt.Fprintf(e.err, "%s: %s of %d features\n", s.path, number.Of(all.Len(), "example"), all.Dim())
@@ -168,6 +173,25 @@ func (j *job) weightsFile(ctx context.Context, e *env, both *together, to string
 	}
 	_, err = w.Write(line)
 	return err
+}
+
+// removeWeights removes the weights of examples that were replaced by some without weights.
+func (j *job) removeWeights(e *env, to string) error {
+	if !j.force {
+		return nil
+	}
+	s, err := e.sink(to+weightsEnding, true)
+	if err != nil || s.streams() || s.over == blob.Nothing {
+		return err
+	}
+	if info, err := os.Stat(s.file); err == nil && info.IsDir() {
+		return nil // no weights
+	}
+	if err := s.remove(); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.err, "%s: removed, as the new examples have no weights\n", s.path)
+	return nil
 }
 
 // sayWeights names the file of weights next to examples.

@@ -225,7 +225,7 @@ func (d *overview) print(out io.Writer) error {
 		c := &d.Columns[i]
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", clipped(c.Name, longText), c.Kind, percent(c.Missing, d.Examples), holds(c))
 		if c.Hint != "" {
-			fmt.Fprintf(w, "\t\t\t! %s\n", escaped(oneLine.Replace(c.Hint)))
+			fmt.Fprintf(w, "\t\t\t! %s\n", oneLine(c.Hint))
 		}
 	}
 	return w.Flush()

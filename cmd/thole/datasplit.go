@@ -42,8 +42,8 @@ Which part an example is in depends on --seed and its number: each part gets abo
   --time COLUMN  on the time in a column: the latest rows are the last part, and rows of one time stay together
   --by COLUMN    on the value in a column: all examples of a user or so are in one part
 
-Examples of a query (qid:N of libsvm) stay together, by the query or the place of the first. The weights of --weights are written to
-FOLDER/train.csv.weights and so on, for --weights of train. Lines are not parsed. All but the first and the last of these read the files
+All examples of a query (qid:N) go to the same part; with --in-order, to that of its first example. The weights of --weights are written
+to FOLDER/train.csv.weights and so on, for --weights of train. Lines are not parsed. All but the first and the last of these read the files
 twice.`,
 		Example: `  thole data split loans.csv --out parts
   thole data split loans.csv --parts train=0.7,valid=0.15,test=0.15 --time applied --out by-time
@@ -261,10 +261,12 @@ func (k *splitting) times(ctx context.Context, e *env) (all []float64, err error
 			break
 		}
 	}
-	read, ok := feature.FindTime(sample)
-	if !ok {
-		return nil, fmt.Errorf("--time %s: the first %s have neither times of one format nor numbers, want one in every row", k.time,
-			number.Of(len(sample), "row"))
+	read, note, err := feature.FindTime(k.time, sample)
+	if err != nil {
+		return nil, fmt.Errorf("--time %s: %w", k.time, err)
+	}
+	if note != "" {
+		fmt.Fprintln(e.err, escaped(note))
 	}
 	for one, err := range k.read(ctx, e, "read times of") {
 		if err != nil {
@@ -315,6 +317,8 @@ func (k *splitting) write(ctx context.Context, e *env, parts data.Parts, of func
 		fmt.Fprintf(e.err, "%s: %s\n", sinks[p].path, number.Of(counts[p], "example"))
 		if weights != nil {
 			sayWeights(e, sinks[p].path)
+		} else if err := k.removeWeights(e, sinks[p].path); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -128,12 +128,14 @@ const (
 	longText  = 240
 )
 
-// oneLine shows what would begin another line or column.
-var oneLine = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`)
+var lineEnds = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`)
+
+// oneLine shows what would begin another line or column, or what a table of columns takes for an escape (a byte 0xff).
+func oneLine(text string) string { return escaped(lineEnds.Replace(text)) }
 
 // clipped is the beginning of a long text, on one line, with the number of its characters.
 func clipped(text string, limit int) string {
-	text = escaped(oneLine.Replace(text)) // a table of columns takes a byte 0xff for an escape
+	text = oneLine(text)
 	n := utf8.RuneCountInString(text)
 	if n <= limit {
 		return text

@@ -107,7 +107,7 @@ func (k *weightListing) run(ctx context.Context, e *env, path string) error {
 		for _, x := range one.Weights {
 			fmt.Fprintf(w, "%+.6g\t", x)
 		}
-		fmt.Fprintf(w, "%s\n", escaped(oneLine.Replace(one.Feature)))
+		fmt.Fprintf(w, "%s\n", oneLine(one.Feature))
 	}
 	if err := w.Flush(); err != nil {
 		return err

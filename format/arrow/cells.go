@@ -83,8 +83,11 @@ func (r *schemaReader) cellsOf(t tab, kind uint8, typ tab, children []tab) (c ce
 // itemsOf is the type of cells, which may be in a dictionary.
 func (r *schemaReader) itemsOf(t tab, kind uint8, typ tab, children []tab) (c cellField) {
 	c.cellType = typeOf(kind, typ)
-	if name, _ := extension(t); name == "arrow.uuid" && c.storage == fixed && c.size == format.UUIDSize {
+	switch name, _ := extension(t); {
+	case name == "arrow.uuid" && c.storage == fixed && c.size == format.UUIDSize:
 		c.uuid, c.text = true, "uuid"
+	case name == extBool8 && c.storage == numbers && c.raw == matrix.I8 && t.tab(4).f == nil:
+		c.kind, c.text = format.Truth, "bool8"
 	}
 	if len(children) > 0 {
 		c.storage = none

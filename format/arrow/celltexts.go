@@ -20,7 +20,7 @@ func (c *cellReader) texts(lo, n int64, to *format.Cells) (err error) {
 	base, first := int64(len(to.Text.Bytes)), c.places[0]
 	size := c.places[n] - first
 	if size > maxTexts-base {
-		return fmt.Errorf("texts of %d bytes beside each other, want at most %d: %w", size, maxTexts, format.ErrLimit)
+		return fmt.Errorf("%d bytes of text in a batch, want at most %d: %w", size, maxTexts, format.ErrLimit)
 	}
 	to.Text.Bytes = slices.Grow(to.Text.Bytes, int(size))[:base+size]
 	if size > 0 {
@@ -63,7 +63,7 @@ func (c *cellReader) viewed(lo, n int64, to *format.Cells) error {
 		}
 		to.Text.End = append(to.Text.End, int64(len(to.Text.Bytes)))
 		if size := len(to.Text.Bytes); size > maxTexts {
-			return fmt.Errorf("texts of %d bytes beside each other, want at most %d: %w", size, maxTexts, format.ErrLimit)
+			return fmt.Errorf("%d bytes of text in a batch, want at most %d: %w", size, maxTexts, format.ErrLimit)
 		}
 	}
 	return nil

@@ -100,7 +100,7 @@ func (c *cellReader) append(lo, n int64, to *format.Cells) error {
 	}
 	before := cellCount(to)
 	if n > maxCells-int64(before) {
-		return fmt.Errorf("%d values beside each other, want at most %d: %w", n, maxCells, format.ErrLimit)
+		return fmt.Errorf("%d values in a batch, want at most %d: %w", n, maxCells, format.ErrLimit)
 	}
 	if c.of.storage == vacant && c.of.index == matrix.Invalid {
 		c.nothing(before, int(n), to)
@@ -291,7 +291,7 @@ func (c *cellReader) decimals(lo, n int64, to *format.Cells) error {
 			}
 			to.Text.End = append(to.Text.End, int64(len(to.Text.Bytes)))
 			if size := len(to.Text.Bytes); size > maxTexts {
-				return fmt.Errorf("texts of %d bytes beside each other, want at most %d: %w", size, maxTexts, format.ErrLimit)
+				return fmt.Errorf("%d bytes of text in a batch, want at most %d: %w", size, maxTexts, format.ErrLimit)
 			}
 		default:
 			v, err := format.DecimalBytes(b, c.of.digits)

@@ -49,3 +49,20 @@ func TestBool8(t *testing.T) {
 		}
 	}
 }
+
+// TestBool8Lists reads truth values in lists as those alone.
+func TestBool8Lists(t *testing.T) {
+	table := openSample(t, "bool8_lists")
+	if c := table.Columns()[0]; c.Kind != format.Truth || c.Type != "list of bool8" {
+		t.Errorf("column %+v, want lists of bool8", c)
+	}
+	for b, err := range table.Batches(t.Context(), []int{0}, matrix.Range{Lo: 0, Hi: 4}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &b.Cells[0]
+		if got := fmt.Sprint(c.Int, c.Null, c.End, c.NoList); got != "[0 1 1 0] [false false false true] [2 4 4 4] [false false true false]" {
+			t.Errorf("cells %s", got)
+		}
+	}
+}

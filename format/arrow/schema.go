@@ -165,9 +165,6 @@ func (r *schemaReader) field(t tab) (f field, err error) {
 	kind, typ, children := t.u8(2), t.tab(3), t.tabs(5)
 	f.ext, f.extMeta = extension(t)
 	f.cells = r.cellsOf(t, kind, typ, children)
-	if c := &f.cells; f.ext == extBool8 && c.storage == numbers && c.raw == matrix.I8 && c.index == matrix.Invalid {
-		c.kind, c.text = format.Truth, "bool8"
-	}
 	f.raw, f.origin, f.text = number(kind, typ)
 	if kind == typeFixedList && len(children) == 1 {
 		c := children[0]
