@@ -341,16 +341,17 @@ func (p *plan) mostlyRare(examples uint32) bool {
 	return rare >= max(rareFrom, occur/2)
 }
 
-// manyFeatures is the largest number of features that are few for a network; only those count that two examples or more have. Tables have
-// no others, so that the same rows have the same settings as lines.
-const manyFeatures = 1 << 14
+// manyShare times the root of the number of examples is how many features are few for a network; only those count that two examples or more
+// have. Tables have no others, so that the same rows have the same settings as lines. Features with a heavy tail, most of which are rare
+// however many examples there are, grow faster than the root.
+const manyShare = 45
 
 // many reports whether features are many, so that the recipe's defaults for that fit: of classifying networks those that occur, of other
 // models those that there may be, as whole matrices are trained in another way, and of regressions also few of which most are rare.
 func (p *plan) many() bool {
 	switch {
 	case p.recipe.Network() && p.recipe.Task.Classes():
-		return p.train.Shares(manyFeatures)
+		return p.train.Shares(int(manyShare * math.Sqrt(float64(p.train.Len()))))
 	case p.conf.Dim > 0 && p.conf.Dim <= graph.WholeLimit:
 		return p.recipe.Task == algo.Regression && p.mostlyRare(rareBelow) // which have no penalty
 	}
