@@ -337,7 +337,7 @@ func (c *cutter) cut(text []byte, i int, sep byte) (next, n int, err error) {
 				i++
 			}
 			if text[i] != sep && text[i] != '\n' {
-				return nextLine(text, i), 0, fmt.Errorf("%q after the quote at the end of cell %d, want a separator", text[i], len(c.lo)+1)
+				return c.skip(text, i, sep), 0, fmt.Errorf("%q after the quote at the end of cell %d, want a separator", text[i], len(c.lo)+1)
 			}
 		} else {
 			lo = i
@@ -353,13 +353,33 @@ func (c *cutter) cut(text []byte, i int, sep byte) (next, n int, err error) {
 			break
 		}
 		if i++; len(c.lo) > cellLimit {
-			return nextLine(text, i), 0, fmt.Errorf("more than %d cells", cellLimit)
+			return c.skip(text, i, sep), 0, fmt.Errorf("more than %d cells", cellLimit)
 		}
 	}
 	if len(c.lo) == 1 && c.lo[0] == c.hi[0] && !quotes {
 		return i + 1, 0, nil
 	}
 	return i + 1, len(c.lo), nil
+}
+
+// skip is where the line ends that is wrong at text[i], outside of quotes: where lineEnd has it end, so that the lines behind it are the
+// same wherever the text is cut into pieces.
+func (c *cutter) skip(text []byte, i int, sep byte) int {
+	for {
+		end := nextLine(text, i)
+		q := bytes.IndexByte(text[i:end], '"')
+		if q < 0 {
+			return end
+		}
+		if i += q; !opens(text[:i], sep) {
+			i++
+			continue
+		}
+		var err error
+		if _, _, i, err = c.quoted(text, i); err != nil {
+			return nextLine(text, i)
+		}
+	}
 }
 
 func nextLine(text []byte, i int) int { return i + bytes.IndexByte(text[i:], '\n') + 1 }
