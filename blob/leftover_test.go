@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("BLOB_HOLD"); dir != "" {
 		held, err := hold(dir)
 		fmt.Println(err)
-		time.Sleep(time.Hour) // not select {}, which the runtime takes for a deadlock and ends
+		io.Copy(io.Discard, os.Stdin) // until the test kills this process, or ends itself
 		runtime.KeepAlive(held)
 	}
 	os.Exit(m.Run())
@@ -54,6 +55,9 @@ func TestSweepAfterKill(t *testing.T) {
 	cmd.Env = append(os.Environ(), "BLOB_HOLD="+dir)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {

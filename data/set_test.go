@@ -185,8 +185,8 @@ func TestSet(t *testing.T) {
 				shared++
 			}
 		}
-		if n := rapid.IntRange(0, len(count)+1).Draw(t, "columns"); s.Shares(n) != (shared > n) {
-			t.Fatalf("more than %d columns in two examples: %t, and there are %d", n, s.Shares(n), shared)
+		if n := rapid.IntRange(0, len(count)+1).Draw(t, "columns"); s.SharedMoreThan(n) != (shared > n) {
+			t.Fatalf("more than %d columns in two examples: %t, and there are %d", n, s.SharedMoreThan(n), shared)
 		}
 		sum := s.Checksum()
 		taken := map[int]bool{}

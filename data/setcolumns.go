@@ -23,8 +23,8 @@ func (s *Set) index() *columnIndex {
 	return index
 }
 
-// Shares reports whether more than n columns have values in two examples or more.
-func (s *Set) Shares(n int) bool {
+// SharedMoreThan reports whether more than n columns have values in two examples or more.
+func (s *Set) SharedMoreThan(n int) bool {
 	if s.dim <= int64(n) {
 		return false
 	}

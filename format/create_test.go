@@ -158,7 +158,7 @@ func TestCreateNeedsRoom(t *testing.T) {
 		}
 		sparse := matrix.Meta{Name: "w", Rows: 2, Cols: 30, DType: matrix.F64, Layout: matrix.RowSparse}
 		if w, err := format.Create(t.Context(), angel.Codec, b, "k", []matrix.Meta{sparse}, format.Options{}); err != nil {
-			t.Errorf("angel: %v for a sparse matrix, of which nobody knows what it takes", err)
+			t.Errorf("angel: %v for a sparse matrix, whose size on disk is not known", err)
 		} else {
 			w.Abort(t.Context())
 		}

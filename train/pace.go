@@ -83,24 +83,24 @@ func Allowance(s *data.Set, weights int64, tasks, batch, least int) (epochs int,
 // pacer is a Pace at work; without one it changes nothing.
 type pacer struct {
 	*Pace
-	factor float64 // of the rate
-	null   float64 // loss of one score for all
-	floor  float64 // a loss that counts as nothing
-	loss   judged  // the losses
-	whole  judged  // the losses with their penalties, if there are some
-	epochs int     // in this window
-	worse  int     // windows in a row
-	all    int     // epochs
+	factor float64    // of the rate
+	null   float64    // loss of one score for all
+	floor  float64    // a loss that counts as nothing
+	loss   windowMean // the losses
+	whole  windowMean // the losses with their penalties, if there are some
+	epochs int        // in this window
+	worse  int        // windows in a row
+	all    int        // epochs
 }
 
-// judged is what the windows are judged by.
-type judged struct {
+// windowMean is the mean of a window and of the best one before it.
+type windowMean struct {
 	best float64 // mean of the best window
 	sum  float64 // of this window
 }
 
 // next ends a window of so many epochs and reports whether it was better than the best one by that share of at least floor.
-func (j *judged) next(epochs int, share, floor float64) bool {
+func (j *windowMean) next(epochs int, share, floor float64) bool {
 	mean := j.sum / float64(epochs)
 	better := j.best-mean > share*max(math.Abs(mean), floor)
 	j.best, j.sum = min(j.best, mean), 0
@@ -108,7 +108,7 @@ func (j *judged) next(epochs int, share, floor float64) bool {
 }
 
 func newPacer(p *Pace, null float64) *pacer {
-	none := judged{best: math.Inf(1)}
+	none := windowMean{best: math.Inf(1)}
 	return &pacer{Pace: p, factor: 1, null: null, floor: paceFloor * null, loss: none, whole: none}
 }
 

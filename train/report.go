@@ -48,7 +48,7 @@ type Report struct {
 	Stopped bool        // by the tolerance, the pace or the held-out examples
 	Gone    []Gone      // tasks that the others went on without, and that are not back
 	Best    int         // the epoch whose parameters these are, if the held-out examples chose it; 0: the last one
-	Before  int         // epochs that were made before, by another training that this one goes on from
+	Before  int         // epochs of the training that this one continues
 	Start   Calibration // of the parameters before the first step (Options.Balance)
 	Calibration
 	Null float64 // mean loss of the training examples where every score is that of Model.Start, with the offset

@@ -58,35 +58,35 @@ func canHold(ctx context.Context, c format.Codec, name string, ms []matrix.Meta,
 // keptLimit is how many names are tried for a model that is kept.
 const keptLimit = 100
 
-// refuge is where a model is kept that could not be saved at its path.
-type refuge struct {
+// fallback is where a model is kept that could not be saved at its path.
+type fallback struct {
 	path string // without the ending of its name
 	here bool   // it is of this process, and the model on servers of others
 }
 
-// refuges are where a model is kept, the best place first: next to its path, unless the store is unavailable; in the working folder; among
-// temporary files. Servers of other processes save in their stores alone, and this one in its working folder.
-func (p *plan) refuges(why error, path string) (all []refuge) {
+// fallbacks are where a model is kept, the best place first: next to its path, unless the store is unavailable; in the working folder;
+// among temporary files. Servers of other processes save in their stores alone, and this one in its working folder.
+func (p *plan) fallbacks(why error, path string) (all []fallback) {
 	next := strings.TrimRight(path, "/")
 	base := blob.Base(next)
 	if p.atServers {
-		all = append(all, refuge{path: next})
+		all = append(all, fallback{path: next})
 		if dir, err := os.Getwd(); err == nil {
-			all = append(all, refuge{blob.Join(inBucket(dir), base), true})
+			all = append(all, fallback{blob.Join(inBucket(dir), base), true})
 		}
 		return all
 	}
 	if !again(why) {
-		all = append(all, refuge{path: next})
+		all = append(all, fallback{path: next})
 	}
-	all = append(all, refuge{path: base}, refuge{path: blob.Join(inBucket(os.TempDir()), base)})
+	all = append(all, fallback{path: base}, fallback{path: blob.Join(inBucket(os.TempDir()), base)})
 	return slices.Compact(all)
 }
 
 // kept keeps a trained model that could not be saved at the path: in the default format, at a free name next to it or where else that
 // succeeds. save saves with the settings of the plan and fails with fs.ErrExist or rpc.ErrExists where something is. The error is why, and
 // says where the model is.
-func (p *plan) kept(ctx context.Context, why error, path string, save func(q *plan, at refuge) error) error {
+func (p *plan) kept(ctx context.Context, why error, path string, save func(q *plan, at fallback) error) error {
 	if ctx.Err() != nil || p.attempt > 0 && again(why) { // another attempt saves it
 		return why
 	}
@@ -95,8 +95,8 @@ func (p *plan) kept(ctx context.Context, why error, path string, save func(q *pl
 	q := *p
 	q.job = &own
 	failed := []error{why}
-	for _, at := range p.refuges(why, path) {
-		name, err := saveFree(at, func(at refuge) error { return save(&q, at) })
+	for _, at := range p.fallbacks(why, path) {
+		name, err := saveFree(at, func(at fallback) error { return save(&q, at) })
 		if err == nil {
 			if ending, is := strings.CutPrefix(name, strings.TrimRight(path, "/")); is && !at.here { // servers have other names for it
 				name = strings.TrimRight(p.model, "/") + ending
@@ -110,20 +110,20 @@ func (p *plan) kept(ctx context.Context, why error, path string, save func(q *pl
 }
 
 // saveFree saves at a name that is free, which begins with the path, and gives the name.
-func saveFree(at refuge, save func(at refuge) error) (name string, err error) {
+func saveFree(at fallback, save func(at fallback) error) (name string, err error) {
 	for n := 1; n <= keptLimit; n++ {
 		if name = at.path + "-kept"; n > 1 {
 			name += fmt.Sprintf("-%d", n)
 		}
-		if err = save(refuge{name, at.here}); !errors.Is(err, fs.ErrExist) && !errors.Is(err, rpc.ErrExists) {
+		if err = save(fallback{name, at.here}); !errors.Is(err, fs.ErrExist) && !errors.Is(err, rpc.ErrExists) {
 			break
 		}
 	}
 	return name, err
 }
 
-// vacant fails with fs.ErrExist if this process finds something at a path.
-func (p *plan) vacant(ctx context.Context, path string) error {
+// wantFree fails with fs.ErrExist if this process finds something at a path.
+func (p *plan) wantFree(ctx context.Context, path string) error {
 	now, err := p.paths.State(ctx, path)
 	if err == nil && now != blob.Nothing {
 		err = fs.ErrExist
@@ -133,28 +133,28 @@ func (p *plan) vacant(ctx context.Context, path string) error {
 
 // saveHere saves in this process a model that is on servers of others.
 func (p *plan) saveHere(ctx context.Context, client *ps.Client, model *graph.Model, path string) error {
-	if err := p.vacant(ctx, path); err != nil {
+	if err := p.wantFree(ctx, path); err != nil {
 		return err
 	}
 	codec, err := codecs().Lookup(p.to)
 	if err != nil {
 		return err
 	}
-	return format.Convert(ctx, &pulled{client, model.Metas(), p.files(model)}, codec, p.bucket(), path, format.Options{}, nil, nil)
+	return format.Convert(ctx, &serverReader{client, model.Metas(), p.files(model)}, codec, p.bucket(), path, format.Options{}, nil, nil)
 }
 
-// pulled reads the matrices of a job from its servers as those of a stored model.
-type pulled struct {
+// serverReader reads the matrices of a job from its servers as those of a stored model.
+type serverReader struct {
 	client *ps.Client
 	ms     []matrix.Meta
 	files  map[string][]byte
 }
 
 // Matrices implements format.Reader.
-func (r *pulled) Matrices() []matrix.Meta { return r.ms }
+func (r *serverReader) Matrices() []matrix.Meta { return r.ms }
 
 // Blocks implements format.Reader.
-func (r *pulled) Blocks(ctx context.Context, name string, want matrix.Rect) iter.Seq2[matrix.Block, error] {
+func (r *serverReader) Blocks(ctx context.Context, name string, want matrix.Rect) iter.Seq2[matrix.Block, error] {
 	return func(yield func(matrix.Block, error) bool) {
 		m, err := r.client.Matrix(name)
 		if err != nil {
@@ -177,10 +177,10 @@ func (r *pulled) Blocks(ctx context.Context, name string, want matrix.Rect) iter
 }
 
 // Notes implements format.Reader.
-func (*pulled) Notes() []string { return nil }
+func (*serverReader) Notes() []string { return nil }
 
 // Files implements format.Reader.
-func (r *pulled) Files() map[string][]byte { return r.files }
+func (r *serverReader) Files() map[string][]byte { return r.files }
 
 // Close implements format.Reader.
-func (*pulled) Close() error { return nil }
+func (*serverReader) Close() error { return nil }

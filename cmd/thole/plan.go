@@ -264,7 +264,7 @@ func (p *plan) suit() error {
 			d.Most = algo.RareMost
 		}
 	}
-	p.recipe = p.recipe.ForRows(p.weighed(), p.penalty())
+	p.recipe = p.recipe.ForRows(p.effectiveRows(), p.penalty())
 	j, asked := p.job, p.asked
 	j.rule, j.rate, j.schedule, j.per, j.batch, j.epochs = asked.rule, asked.rate, asked.schedule, asked.per, asked.batch, asked.epochs
 	dim, classes, fields := p.conf.Dim, p.conf.Classes, p.conf.Size.Fields
@@ -283,15 +283,15 @@ func (p *plan) penalty() float64 {
 	if !p.recipe.Task.Classes() {
 		return p.recipe.Noise(p.train.Set)
 	}
-	if half := p.train.Size() / 2; half > least*float64(p.weighed()) && p.mostlyRare(fewExamples) {
+	if half := p.train.Size() / 2; half > least*float64(p.effectiveRows()) && p.mostlyRare(fewExamples) {
 		return half
 	}
 	return 1
 }
 
-// weighed is how many examples the training examples count as: the sum of their weights, so that a weight of 2 is as two rows. Small
+// effectiveRows is how many examples the training examples count as: the sum of their weights, so that a weight of 2 is as two rows. Small
 // weights do not make a penalty larger than that of as many rows.
-func (p *plan) weighed() int {
+func (p *plan) effectiveRows() int {
 	if p.train.Weight == nil {
 		return p.train.Len()
 	}
@@ -308,7 +308,7 @@ func (p *plan) sayPenalty(e *env, least float64) {
 	l2 := p.recipe.For(nil, p.job.rule).Hyper["l2"]
 	if _, given := p.conf.Hyper["l2"]; !given && l2 > least {
 		why := "as most features have few examples"
-		if n := p.weighed(); l2 == 1/float64(n) {
+		if n := p.effectiveRows(); l2 == 1/float64(n) {
 			why = fmt.Sprintf("1/%d training examples", n)
 			if n != p.train.Len() {
 				why = fmt.Sprintf("1/%d, as the weights of the training examples count", n)
@@ -346,12 +346,13 @@ func (p *plan) mostlyRare(examples uint32) bool {
 // however many examples there are, grow faster than the root.
 const manyShare = 45
 
-// many reports whether features are many, so that the recipe's defaults for that fit: of classifying networks those that occur, of other
-// models those that there may be, as whole matrices are trained in another way, and of regressions also few of which most are rare.
-func (p *plan) many() bool {
+// manyFeatures reports whether features are many, so that the recipe's defaults for that fit. Of classifying networks those count that
+// occur, of other models those that there may be, as whole matrices are trained in another way; regressions also take these defaults for
+// few features of which most are rare.
+func (p *plan) manyFeatures() bool {
 	switch {
 	case p.recipe.Network() && p.recipe.Task.Classes():
-		return p.train.Shares(int(manyShare * math.Sqrt(float64(p.train.Len()))))
+		return p.train.SharedMoreThan(int(manyShare * math.Sqrt(float64(p.train.Len()))))
 	case p.conf.Dim > 0 && p.conf.Dim <= graph.WholeLimit:
 		return p.recipe.Task == algo.Regression && p.mostlyRare(rareBelow) // which have no penalty
 	}
@@ -363,7 +364,7 @@ func (p *plan) many() bool {
 func (p *plan) widens() bool {
 	j, asked := p.job, p.asked
 	d := p.recipe.Wide
-	if d == nil || !p.many() {
+	if d == nil || !p.manyFeatures() {
 		return false
 	}
 	return d.Rule == p.recipe.Defaults.Rule || d.Rule == asked.rule || asked.rule == "" && asked.rate == 0 && asked.schedule == "" &&

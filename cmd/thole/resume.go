@@ -26,8 +26,8 @@ import (
 // stateEnding is what the state of training is called beside its model.
 const stateEnding = format.StateExt
 
-// asideEnding ends the name of the state of a model, where that is renamed while a new one takes its place.
-const asideEnding = ".before"
+// replacedEnding ends the name of the state of a model, where that is renamed while a new one takes its place.
+const replacedEnding = ".before"
 
 // lasting is the flags that say what outlives a training beside its model, and what it goes on from.
 type lasting struct {
@@ -166,11 +166,11 @@ func (p *plan) statesHere(ctx context.Context, model string) error {
 		}
 		if found {
 			p.loadState = at
-		} else if aside, err := there(at + asideEnding); err != nil {
+		} else if aside, err := there(at + replacedEnding); err != nil {
 			return err
 		} else if aside {
 			return fmt.Errorf("%s: another process is replacing %s, or was killed while it did: the state of %[2]s is %[3]s (--load-state takes "+
-				"it, --fresh-state begins with the weights alone): %[4]w", at, p.load, at+asideEnding, blob.ErrChanged)
+				"it, --fresh-state begins with the weights alone): %[4]w", at, p.load, at+replacedEnding, blob.ErrChanged)
 		}
 	}
 	if err := checkFolder(ctx, p.paths, p.checkpoint); err != nil {
@@ -340,7 +340,7 @@ func makeRoom(ctx context.Context, in *blob.Paths, path string) (end func(ctx co
 	if path == "" {
 		return func(context.Context, bool) error { return nil }, nil
 	}
-	old := path + asideEnding                   // no _tmp. name, which a save may clean away
+	old := path + replacedEnding                // no _tmp. name, which a save may clean away
 	if err := in.Remove(ctx, old); err != nil { // of a process that was killed
 		return nil, err
 	}

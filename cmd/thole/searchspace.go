@@ -264,11 +264,11 @@ func (p *plan) spaceOf(user []setting) ([]search.Param, error) {
 		kind = forestSpace
 	case p.own != nil:
 		kind = ownNetwork
-	case p.recipe.Network() && p.many():
+	case p.recipe.Network() && p.manyFeatures():
 		kind = networkMany
 	case p.recipe.Network():
 		kind = networkFew
-	case p.many():
+	case p.manyFeatures():
 		kind = linearMany
 	}
 	r := newSpaceReader()

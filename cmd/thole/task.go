@@ -175,7 +175,7 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 	}
 	if task == 0 && path != "" {
 		if err := p.save(ctx, client, model, path); err != nil {
-			return nil, p.kept(ctx, err, path, func(q *plan, at refuge) error {
+			return nil, p.kept(ctx, err, path, func(q *plan, at fallback) error {
 				if at.here {
 					return q.saveHere(ctx, client, model, at.path)
 				}

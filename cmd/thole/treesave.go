@@ -51,11 +51,11 @@ func (p *plan) saveTrees(ctx context.Context, e *tree.Ensemble, path string) err
 
 // keptTrees keeps trees that could not be saved at the path; client may be nil where there are no servers of other processes.
 func (p *plan) keptTrees(ctx context.Context, why error, client *ps.Client, e *tree.Ensemble, path string) error {
-	return p.kept(ctx, why, path, func(q *plan, at refuge) error {
+	return p.kept(ctx, why, path, func(q *plan, at fallback) error {
 		if p.atServers && !at.here {
 			return q.saveTreesAgain(ctx, client, e, at.path)
 		}
-		if err := q.vacant(ctx, at.path); err != nil {
+		if err := q.wantFree(ctx, at.path); err != nil {
 			return err
 		}
 		return q.saveTrees(ctx, e, at.path)
