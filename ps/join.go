@@ -41,22 +41,23 @@ func (c *Client) join(ctx context.Context) error {
 	return nil
 }
 
-// joinFirst waits for the answer to the first Join. If it is lost the server may have heard it or not: it is told again
-// that the client is there.
+// joinFirst waits for the answer to the first Join. If the answer is lost, the server may or may not have received the Join, so the client
+// sends it again over a new connection. In both cases the error is a [*Taken] if another process has the task.
 func (l *link) joinFirst(ctx context.Context, x *exchange, others []*exchange) error {
 	if err := l.finish(ctx, x, others); err != nil {
 		return err
 	}
+	err := x.err
 	switch {
-	case x.err == nil:
-		return l.welcome(x.resp)
+	case err == nil:
+		err = l.welcome(x.resp)
 	case l.conn == nil: // lost
-		return l.connect(ctx)
+		err = l.connect(ctx)
 	}
-	if errors.Is(x.err, rpc.ErrExists) {
-		return &Taken{x.err}
+	if errors.Is(err, rpc.ErrExists) {
+		return &Taken{err}
 	}
-	return x.err
+	return err
 }
 
 // Members waits until all tasks of the job have joined. At first, and each time when it hears of another or of a worker

@@ -130,6 +130,25 @@ func TestReplaceUnheard(t *testing.T) {
 	}
 }
 
+// TestTakenUnheard: a process whose task another one has learns so, also if the first answer is lost and the second one says it.
+func TestTakenUnheard(t *testing.T) {
+	f := newFleet(t, "mem", 2, &blob.Mem{}, nil)
+	o := ps.Options{Network: f.net, Servers: f.servers, Job: "j", Tasks: 1, Attempt: 1, Grace: time.Minute, Worker: "a"}
+	a, err := ps.Dial(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	var joins atomic.Int32
+	lossy := &rpctest.Faulty{Network: f.net, Spare: func(q *rpc.Request) bool { return q.Op != rpc.OpJoin || joins.Add(1) > 1 }}
+	lossy.Chance[rpctest.CutAfter] = 1
+	o.Network, o.Worker, o.Replace, o.Retry = lossy, "b", true, time.Minute
+	_, err = ps.Dial(t.Context(), o)
+	if _, taken := errors.AsType[*ps.Taken](err); !taken || lossy.Met()[rpctest.CutAfter] != 1 {
+		t.Errorf("%v after %d lost answers, want *ps.Taken after 1", err, lossy.Met()[rpctest.CutAfter])
+	}
+}
+
 // TestOthersLeft: tasks leave when the job is done, so the one that comes back then, and the attempt fails, hears that it has come to its
 // end. Where nobody had left it has not.
 func TestOthersLeft(t *testing.T) {
