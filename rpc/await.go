@@ -23,11 +23,16 @@ func (c *Call) Await(ctx context.Context, alarm <-chan time.Time) bool {
 			return true
 		}
 	}
+	if c.read(ctx) {
+		return true
+	}
 	select {
 	case <-c.done:
 		c.over = true
 	case <-alarm:
+		c.stopWaiting()
 	case <-ctx.Done():
+		c.stopWaiting()
 	}
 	return c.over
 }

@@ -33,6 +33,7 @@ const (
 
 // reader reads frames. Bodies are counted in the ledger as their bytes come, never by the length that was announced.
 type reader struct {
+	src    *source
 	br     *bufio.Reader
 	limit  uint32
 	ctx    context.Context // ends with the connection
@@ -47,6 +48,7 @@ type reader struct {
 	heard  atomic.Uint64 // bytes so far
 	state  atomic.Uint32 // reading, noRoom or noTaker
 	inside atomic.Bool   // it reads a body
+	yields bool          // it does not wait for room, and takes no large body: errInterrupted
 }
 
 func newReader(ctx context.Context, nc net.Conn, limit uint32, ledger *budget.Ledger) *reader {
@@ -54,7 +56,8 @@ func newReader(ctx context.Context, nc net.Conn, limit uint32, ledger *budget.Le
 	if l, ok := nc.(*link); ok {
 		l.out.buffered()
 	}
-	r.br = bufio.NewReaderSize(newSource(nc, &r.heard), readerSize)
+	r.src = newSource(nc, &r.heard)
+	r.br = bufio.NewReaderSize(r.src, readerSize)
 	r.credit = ledger.NewCredit(budget.Small, creditStep(ledger, budget.Small))
 	return r
 }
@@ -122,7 +125,10 @@ func (r *reader) body(h head) (*rpc.Buffer, error) {
 	if most := r.ledger.Most(class); int64(n) > most {
 		return nil, r.drop(n, &budget.TooLarge{Class: class, Wanted: int64(n), Most: most})
 	}
-	if n <= max(firstStep, min(r.proven, lastStep)) {
+	switch {
+	case r.yields && n > firstStep:
+		return nil, errInterrupted
+	case n <= max(firstStep, min(r.proven, lastStep)):
 		return r.atOnce(h)
 	}
 	claim, err := r.ledger.Claim(class, int64(n))
@@ -156,6 +162,9 @@ func (r *reader) drop(n int, why error) error {
 func (r *reader) atOnce(h head) (*rpc.Buffer, error) {
 	charge, ok := r.credit.TryTake(int64(h.size))
 	if !ok {
+		if r.yields {
+			return nil, errInterrupted
+		}
 		var err error
 		r.pause(noRoom)
 		charge, err = r.credit.Take(r.ctx, int64(h.size), r.urgent)

@@ -1,11 +1,13 @@
 package tcp
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // source reads the bytes of a connection, for one goroutine, and counts them if somebody wants to know. It waits as any connection
@@ -15,6 +17,9 @@ type source struct {
 	heard *atomic.Uint64
 	raw   syscall.RawConn // nil: it reads as nc does
 	try   func(fd uintptr) bool
+
+	yields      bool        // a read that waits for bytes ends when it is interrupted
+	interrupted atomic.Bool // by a deadline in the past
 
 	// of the read that is being tried
 	b   []byte
@@ -31,11 +36,32 @@ func newSource(nc net.Conn, heard *atomic.Uint64) *source {
 	return s
 }
 
+// errInterrupted is the end of a read that yields.
+var errInterrupted = errors.New("interrupted")
+
+// interrupt ends a read that yields and that waits for bytes now. It may be called from any goroutine.
+func (s *source) interrupt() {
+	s.interrupted.Store(true)
+	_ = s.nc.SetReadDeadline(time.Unix(1, 0)) // of a connection that is closed no read waits
+}
+
 func (s *source) Read(b []byte) (n int, err error) {
-	if s.raw == nil || len(b) == 0 {
-		n, err = s.nc.Read(b)
-	} else {
-		n, err = s.read(b)
+	for {
+		if s.raw == nil || len(b) == 0 {
+			n, err = s.nc.Read(b)
+		} else {
+			n, err = s.read(b)
+		}
+		if err == nil || !errors.Is(err, os.ErrDeadlineExceeded) || !s.interrupted.Swap(false) {
+			break
+		}
+		if err = s.nc.SetReadDeadline(time.Time{}); err != nil {
+			break
+		}
+		if s.yields {
+			err = errInterrupted
+			break
+		}
 	}
 	if n > 0 && s.heard != nil {
 		s.heard.Add(uint64(n))
