@@ -3,6 +3,9 @@ package kernel
 // Slots is the number of keys in a line.
 const Slots = 5
 
+// LineBytes is the size of a Line.
+const LineBytes = 64
+
 // Line is five slots of an index in one line of the cache, keys beside keys, so that one comparison meets them all. Slots
 // are taken from the first one on; keys and rows of those after them are zero. A key and its row cost 12 bytes and a part of the
 // last four, a fifth less than slots of 16 bytes: an index of the same size is that much emptier, and most searches end where

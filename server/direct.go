@@ -22,7 +22,7 @@ func (s *Server) direct(m *member, x *rpc.Exchange) {
 	q.toLog(j)
 	q.run = func(r ssp.Run[*request]) {
 		q.deltas = nil // they are the fold's
-		f := &fold{of: deltas[0].Data.of, clock: int(x.Seq)}
+		f := newFold(deltas[0].Data.of, int(x.Seq))
 		for _, d := range deltas {
 			f.deltas = append(f.deltas, d.Data)
 			j.later.bytes += d.Data.bytes()

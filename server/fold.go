@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"thole.example/budget"
@@ -17,9 +18,19 @@ type fold struct {
 	clock        int // by which narrow values are rounded; of a direct push its number
 	weight, rate float64
 	left         atomic.Int32 // partitions that have not applied theirs
+	applies      []apply      // of all partitions here
 	// over, of a direct push, gets what came of it, and there is no step; nil: an error fails the job.
 	over func(err error)
 	err  atomic.Pointer[error]
+}
+
+var folds = sync.Pool{New: func() any { return new(fold) }}
+
+// newFold is an empty fold, which done takes back.
+func newFold(of *store, clock int) *fold {
+	f := folds.Get().(*fold)
+	f.of, f.clock = of, clock
+	return f
 }
 
 // apply is one partition's share of a fold.
@@ -34,7 +45,12 @@ type apply struct {
 // post gives the deltas to the partitions that they are for, and with a step of the rule to all; it adds those that
 // somebody must run to idle.
 func (f *fold) post(step bool, idle []*partition) []*partition {
-	applies := make([]apply, len(f.of.owned))
+	if n := len(f.of.owned); cap(f.applies) < n {
+		f.applies = make([]apply, n)
+	} else {
+		f.applies = f.applies[:n]
+	}
+	applies := f.applies
 	for _, d := range f.deltas {
 		for sh := range d.shares() {
 			a := &applies[f.of.partitions[sh.partition].at]
@@ -52,17 +68,17 @@ func (f *fold) post(step bool, idle []*partition) []*partition {
 		}
 	}
 	f.left.Store(count)
-	idle = f.postAll(applies, idle)
+	idle = f.postAll(idle)
 	f.done()
 	return idle
 }
 
-func (f *fold) postAll(applies []apply, idle []*partition) []*partition {
+func (f *fold) postAll(idle []*partition) []*partition {
 	still := f.of.job.still.own()
 	still.RLock()
 	defer still.RUnlock()
-	for i := range applies {
-		if a := &applies[i]; a.to != nil && a.to.post(a) {
+	for i := range f.applies {
+		if a := &f.applies[i]; a.to != nil && a.to.post(a) {
 			idle = append(idle, a.to)
 		}
 	}
@@ -159,16 +175,22 @@ func (a *setter) take(deltas []shard.Delta) error {
 
 // done gives back the memory of the deltas when all partitions have applied theirs.
 func (f *fold) done() {
-	if f.left.Add(-1) == 0 {
-		for _, d := range f.deltas {
-			d.drop()
-		}
-		if f.over != nil {
-			err := f.err.Load()
-			if err == nil {
-				err = new(error)
-			}
-			f.over(*err)
-		}
+	if f.left.Add(-1) > 0 {
+		return
 	}
+	for _, d := range f.deltas {
+		d.drop()
+	}
+	if f.over != nil {
+		err := f.err.Load()
+		if err == nil {
+			err = new(error)
+		}
+		f.over(*err)
+	}
+	clear(f.deltas)
+	clear(f.applies)
+	f.of, f.deltas, f.over, f.weight, f.rate = nil, f.deltas[:0], nil, 0, 0
+	f.err.Store(nil)
+	folds.Put(f)
 }

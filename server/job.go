@@ -362,7 +362,8 @@ func refusal(err error) error {
 // apply gives the deltas of a clock to the partitions.
 func (j *job) apply(e ssp.Apply[*delta]) {
 	s := (*j.stores.Load())[e.Matrix]
-	f := &fold{of: s, deltas: s.screen(e.Deltas), clock: e.Clock, weight: e.Weight, rate: e.Rate}
+	f := newFold(s, e.Clock)
+	f.deltas, f.weight, f.rate = append(f.deltas, s.screen(e.Deltas)...), e.Weight, e.Rate
 	for _, d := range f.deltas {
 		j.later.bytes += d.bytes()
 	}

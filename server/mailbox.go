@@ -34,6 +34,17 @@ func (m *mailbox) post(w ...work) (owner bool) {
 	return owner
 }
 
+// try makes the caller the owner if nothing is to be done; then it may do what work does, and has to call run. It reports whether it is.
+func (m *mailbox) try() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.owned {
+		return false
+	}
+	m.owned = true
+	return true
+}
+
 // next is the owner's: what came since, all together, or nil, and the mailbox has no owner any more. used is what next gave
 // before; its memory is used again.
 func (m *mailbox) next(used []work) []work {

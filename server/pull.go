@@ -29,6 +29,7 @@ type gather struct {
 	log  *jobLog
 	left atomic.Int32
 	err  atomic.Pointer[error]
+	few  shard.Few // of readFew
 }
 
 // answered is where the values of a part come from, and where they lie in the memory of the answer.
@@ -110,8 +111,8 @@ func (g *gather) ask(j *job, p *rpc.Part) error {
 	return nil
 }
 
-// post gives every partition its share to read; it adds those that somebody must run to idle.
-func (g *gather) post(j *job, idle []*partition) []*partition {
+// begin takes memory for the answer.
+func (g *gather) begin(j *job) {
 	g.r.Clock = int32(j.slowest.Load())
 	g.r.Memory = g.x.Buffer(int(g.size))
 	for i, a := range g.parts {
@@ -121,6 +122,11 @@ func (g *gather) post(j *job, idle []*partition) []*partition {
 			p.Values = g.r.Memory.Bytes()[a.lo:a.hi:a.hi]
 		}
 	}
+}
+
+// post gives every partition its share to read; it adds those that somebody must run to idle.
+func (g *gather) post(j *job, idle []*partition) []*partition {
+	g.begin(j)
 	reads := g.reads
 	g.left.Store(int32(len(reads)) + 1)
 	if len(reads) > 1 {

@@ -41,6 +41,10 @@ func (s *Server) pull(m *member, x *rpc.Exchange) {
 
 // readNow has the partitions read what a gather wants.
 func (j *job) readNow(g *gather) {
+	if j.readFew(g) {
+		g.done()
+		return
+	}
 	var room [16]*partition
 	idle := g.post(j, room[:0])
 	runAll(idle, g.size)

@@ -299,7 +299,11 @@ func (o *oracle[T]) Check(t *rapid.T) {
 	rows.Lo = rapid.Int64Range(0, o.m.Rows).Draw(t, "from")
 	n := int(rows.Len())
 	got := make([]T, len(keys)*n)
-	o.must(o.s.Read(wire.View(got), rows, keys))
+	if rapid.Bool().Draw(t, "few") {
+		o.must(readFew(o.s, wire.View(got), rows, keys, rapid.IntRange(0, len(keys)).Draw(t, "cut")))
+	} else {
+		o.must(o.s.Read(wire.View(got), rows, keys))
+	}
 	missing := 0
 	for i, key := range keys {
 		c, ok := o.cols[key]

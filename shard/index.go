@@ -60,6 +60,21 @@ func (x *index) find(key uint64) (line, at int, ok bool) {
 	}
 }
 
+// row is the row of a key whose search begins at a line, 0 if it is not there.
+func (x *index) row(line int, key uint64) uint32 {
+	for ; ; line++ {
+		l := &x.lines[line]
+		for i, k := range l.Key {
+			if k == key && l.Row[i] != 0 {
+				return l.Row[i]
+			}
+		}
+		if !l.Full() {
+			return 0
+		}
+	}
+}
+
 // set fills the first free slot of a line.
 func (x *index) set(line, at int, s slot) {
 	l := &x.lines[line]

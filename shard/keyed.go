@@ -97,14 +97,19 @@ func (k *keyed[T]) read(dst []byte, rows matrix.Range, keys []int64) {
 	for k.begin(&w, keys, makeNone); k.next(&w); {
 		k.fetchToFreshen(w.ahead(), from, n)
 		found := w.rows()
-		k.slab.need(found, false)
-		into := dst[w.at*n*k.size:][:len(found)*n*k.size]
-		k.slab.gather(into, found, from, n)
-		val, _ := wire.Numbers[T](into)
-		k.freshen(val, found, from, n)
-		if w.absent() > 0 && k.init != nil {
-			k.fill(val, found, keys[w.at:], rows)
-		}
+		k.readRows(dst[w.at*n*k.size:][:len(found)*n*k.size], rows, keys[w.at:][:len(found)], found)
+	}
+}
+
+// readRows copies the values of columns whose rows were found.
+func (k *keyed[T]) readRows(dst []byte, rows matrix.Range, keys []int64, found []uint32) {
+	from, n := int(rows.Lo-k.at.Rows.Lo), int(rows.Len())
+	k.slab.need(found, false)
+	k.slab.gather(dst, found, from, n)
+	val, _ := wire.Numbers[T](dst)
+	k.freshen(val, found, from, n)
+	if k.init != nil && slices.Contains(found, 0) {
+		k.fill(val, found, keys, rows)
 	}
 }
 

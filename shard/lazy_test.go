@@ -132,6 +132,29 @@ func (x *lagging) Update(t *rapid.T) {
 	}
 }
 
+// Few reads columns of all partitions at once, which has to give what Read gives.
+func (x *lagging) Few(t *rapid.T) {
+	var few shard.Few
+	var got [][]float32
+	var keys []int64
+	for range 2 {
+		few.Reset()
+		got, keys = nil, keys[:0]
+		for key := range int64(laggingKeys) {
+			s := x.all[shardOf(x.all, key)]
+			val := make([]float32, x.m.Rows)
+			must(t, few.Add(s, wire.View(val), s.At().Rows, []int64{key}))
+			got, keys = append(got, val), append(keys, key)
+		}
+		must(t, few.Read())
+	}
+	for i, key := range keys {
+		if want := x.column(t, x.all[shardOf(x.all, key)], key); !slices.Equal(got[i], want) {
+			t.Fatalf("a read of few gives %v for column %d, want %v", got[i], key, want)
+		}
+	}
+}
+
 // Look has a function read, which has to see what Read gives.
 func (x *lagging) Look(t *rapid.T) {
 	for i, s := range x.all {

@@ -160,9 +160,14 @@ func (x *twins) read() {
 	if x.r.IntN(2) == 0 {
 		x.r.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 	}
+	few := x.r.IntN(2) == 0
 	x.same("read", func(s *shard.Shard) []byte {
 		dst := x.room(len(keys), false, s)
-		must(x, s.Read(dst, rows, keys))
+		if few {
+			must(x, readFew(s, dst, rows, keys, len(keys)/3))
+		} else {
+			must(x, s.Read(dst, rows, keys))
+		}
 		return dst
 	})
 }

@@ -170,17 +170,22 @@ func (s *Shard) Steps() int64 { return s.steps }
 // Read copies the rows of the columns keys to dst, one column after the other, in the order of the keys; a key may come
 // more than once. Columns that were never written have their initial values. dst has room for exactly that.
 func (s *Shard) Read(dst []byte, rows matrix.Range, keys []int64) error {
+	if err := s.canRead(dst, rows, keys); err != nil {
+		return err
+	}
+	s.store.read(dst, rows, keys)
+	return s.wrap(nil)
+}
+
+// canRead says what is wrong with the arguments of a Read.
+func (s *Shard) canRead(dst []byte, rows matrix.Range, keys []int64) error {
 	if !s.at.Rows.Contains(rows) {
 		return fmt.Errorf("matrix %s: read of rows %v from the partition at %v", s.meta.Name, rows, s.at)
 	}
 	if err := s.fits(dst, int64(len(keys)), rows.Len()); err != nil {
 		return err
 	}
-	if err := s.has(keys, s.at.Cols); err != nil {
-		return err
-	}
-	s.store.read(dst, rows, keys)
-	return s.wrap(nil)
+	return s.has(keys, s.at.Cols)
 }
 
 // ReadRect copies the cells of a dense partition to dst, row after row.

@@ -44,6 +44,8 @@ func Run(t *testing.T, setup Setup) {
 		{"in use", testInUse},
 		{"two servers", testTwoServers},
 		{"peers", testPeers},
+		{"many waiters", testWaiters},
+		{"alarm", testAlarm},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
