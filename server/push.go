@@ -43,7 +43,7 @@ func (s *Server) pull(m *member, x *rpc.Exchange) {
 func (j *job) readNow(g *gather) {
 	var room [16]*partition
 	idle := g.post(j, room[:0])
-	runAll(idle, g.size)
+	runAll(idle, g.size, handedBytes)
 	g.done()
 }
 
