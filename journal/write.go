@@ -78,9 +78,10 @@ func (l *Log) finish(durable uint64, err error) {
 	}
 }
 
-// commit writes a group, in a new segment if the last one has no room, and makes it durable. What a full disk has no room for is tried again
-// (Options.Patience): mostly that is a new segment, whose space is taken before anything is written to it. After another error nothing is tried
-// again: the system may have forgotten what it could not write, and a second fsync would say that all is well.
+// commit writes a group, in a new segment if the last one has no room, and makes it durable. What a full disk has no room for is
+// written again later (Options.Patience): usually that is a new segment, whose space is taken before anything is written to it.
+// After any other error nothing is tried again: the system may have forgotten what it could not write, and a second fsync would
+// report success.
 func (l *Log) commit(g *group) error {
 	if l.active.size > segmentHead && l.active.size+g.size > segmentHead+l.options.Segment {
 		if err := l.patiently(func() error { return l.goOn(g.first) }); err != nil {
@@ -123,11 +124,13 @@ func (l *Log) patiently(try func() error) error {
 	if !isFull(err) {
 		return err
 	}
-	began := time.Now()
 	if l.options.Full != nil && l.options.Patience > 0 {
 		l.options.Full(err)
 	}
-	for pause := firstPause; isFull(err) && time.Since(began) < l.options.Patience; pause = min(2*pause, mostPause) {
+	waited := time.Duration(0)
+	for pause := firstPause; isFull(err) && waited < l.options.Patience; pause = min(2*pause, mostPause) {
+		pause = min(pause, l.options.Patience-waited)
+		waited += pause
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:

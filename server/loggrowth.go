@@ -2,11 +2,12 @@ package server
 
 import "math"
 
-// How large a log becomes. A base is begun when most bytes have come since the last one, and while it is written the log grows on. The log has
-// room for max(4 x the least that begins a base, the state) in all, with its files that are nearly empty. So the base's writer keeps up: the part
-// of the base that is written is at least the part that is used of three quarters of the room; as long as it is, the writer leaves the
-// processors to training (pace). Where even a writer that never pauses is too slow, as the disk is, answers wait for it: the last
-// quarter of the room opens as the base is written.
+// The size of a log. A base begins when [jobLog.most] bytes have come since the last one, and the log grows while the base is written.
+// Its folder has room for four times the least size that begins a base, or for the state if that is larger.
+//
+// The writer of the base therefore keeps up with the log: the part of the base that is written is at least the part that the log has
+// used of three quarters of its room. As long as that holds, the writer leaves the processors to training (pace). If a writer that
+// never pauses is still too slow, because the disk is, answers wait for it: the last quarter of the room opens as the base is written.
 
 // baseLimit is how long a log may be without a base in any case, unless Server.LogBase says it.
 const baseLimit = 256 << 20
@@ -35,7 +36,7 @@ func (l *jobLog) most() int64 {
 	return max(baseLimit, l.based.Bytes/3)
 }
 
-// room is how long the log may become before the next base is there: what four segments have, of which not all is used, is left out. It is
+// room is how long the log may become before the next base is there. The files of four segments, which are not full, are left out. It is
 // locked.
 func (l *jobLog) room() int64 { return max(4*l.least(), l.based.Bytes) - l.least() }
 
@@ -64,7 +65,7 @@ func (l *jobLog) baseBegins(size int64) {
 	l.growth = growth{writing: true, begun: l.length(), size: max(size, l.based.Bytes)}
 }
 
-// baseGoesOn says that so many bytes more of the base are written, and reports whether its writer is to make haste, as the log has used a larger
+// baseGoesOn counts bytes of the base that were written, and reports whether its writer must not pause, because the log has used a larger
 // part of its room.
 func (l *jobLog) baseGoesOn(bytes int) (haste bool) {
 	l.mu.Lock()
