@@ -143,8 +143,8 @@ func (r *restoring) reserve(f *loaded, columns, candidates int64) error {
 }
 
 // apart gives the partitions as groups, each of which can be restored by a goroutine of its own: no record of the checkpoints has something
-// of two groups. Where the matrix is cut as it was each partition is a group. What a group gets comes in the same order as if it were the
-// only one.
+// of two groups. There are no more groups than readers, as each opens the files of the checkpoints. A group gets its records in the order in
+// which a single one would.
 func (r *restoring) apart(chain []source) iter.Seq2[*restoring, error] {
 	group := make([]int, len(r.to)) // by partition
 	for p := range group {
@@ -168,17 +168,25 @@ func (r *restoring) apart(chain []source) iter.Seq2[*restoring, error] {
 			}
 		}
 	}
+	var all []*restoring
+	place := map[int]int{} // in all, by group
+	for p, f := range r.to {
+		if f == nil {
+			continue
+		}
+		i, known := place[group[p]]
+		if !known {
+			i = len(place) % r.l.s.readers()
+			place[group[p]] = i
+		}
+		if i == len(all) {
+			all = append(all, r.l.newRestoring(r.st, r.from))
+		}
+		all[i].to[p] = f
+	}
 	return func(yield func(*restoring, error) bool) {
-		for g := range group {
-			some := r.l.newRestoring(r.st, r.from)
-			n := 0
-			for p, f := range r.to {
-				if f != nil && group[p] == g {
-					some.to[p] = f
-					n++
-				}
-			}
-			if n > 0 && !yield(some, nil) {
+		for _, some := range all {
+			if !yield(some, nil) {
 				return
 			}
 		}
