@@ -142,9 +142,9 @@ func (r *restoring) reserve(f *loaded, columns, candidates int64) error {
 	return errors.Join(err, r.count(f))
 }
 
-// apart gives the partitions as groups, each of which can be restored by a goroutine of its own: no record of the checkpoints has something
-// of two groups. There are no more groups than readers, as each opens the files of the checkpoints. A group gets its records in the order in
-// which a single one would.
+// apart splits the partitions into groups that can be restored at the same time: no record of the checkpoints belongs to two groups.
+// There are no more groups than readers, because each group opens the files of the checkpoints. A group reads its records in the order
+// in which a single group would.
 func (r *restoring) apart(chain []source) iter.Seq2[*restoring, error] {
 	group := make([]int, len(r.to)) // by partition
 	for p := range group {
