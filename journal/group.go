@@ -17,6 +17,7 @@ type group struct {
 	mem   []byte   // heads and short bodies
 	from  int      // first byte of mem that vec does not have
 	vec   [][]byte // what is to be written
+	given [][]byte // the same, for one attempt
 }
 
 // add adds a record whose body's checksum is sum.
@@ -45,9 +46,16 @@ func (g *group) flush() {
 	}
 }
 
+// again is what is to be written, for an attempt, which changes the slice of slices.
+func (g *group) again() [][]byte {
+	g.given = append(g.given[:0], g.vec...)
+	return g.given
+}
+
 // clear makes the group empty; it forgets the slices of others.
 func (g *group) clear() {
 	clear(g.vec)
+	clear(g.given[:cap(g.given)])
 	g.size, g.mem, g.from, g.vec = 0, g.mem[:0], 0, g.vec[:0]
 }
 

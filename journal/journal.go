@@ -49,6 +49,7 @@ var (
 	ErrForeign = errors.New("the log is another one")
 	ErrGone    = errors.New("the records were removed")
 	ErrClosed  = errors.New("the log is closed")
+	ErrFull    = errors.New("the disk is full")
 )
 
 // Options say how a log is kept. The zero value is a good one.
@@ -69,6 +70,12 @@ type Options struct {
 
 	// Delay is how long a group waits for more records, if there is room for them. With 0 it begins as soon as the one before is durable.
 	Delay time.Duration
+
+	// Patience is how long the log waits for room when the disk, or the quota of its user, is full, before it fails with ErrFull. What is
+	// appended meanwhile is not durable. Full, if there is one, is called by the writing goroutine when it begins to wait, with the
+	// error, and with nil when there is room.
+	Patience time.Duration
+	Full     func(err error)
 
 	// Notify, if there is one, is called by the writing goroutine after each group of records: everything before durable is durable,
 	// and the slices of those records are their owner's again. With an error it is called for the last time: nothing more will be
@@ -94,6 +101,7 @@ type Log struct {
 	synced uint64   // what Open has found and made durable: nothing later is certain under NoSync
 	wake   chan struct{}
 	hurry  chan struct{} // ends the delay
+	shut   chan struct{} // closed by Close
 	done   chan struct{} // closed when the writing goroutine has ended
 	turn   chan struct{} // whoever is next of those for whom there was no room
 
@@ -138,8 +146,11 @@ func Open(files Files, o Options) (*Log, error) {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	l := &Log{files: files, options: o, unlock: unlock, open: &group{}, wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
-		done: make(chan struct{}), turn: make(chan struct{}, 1)}
+		shut: make(chan struct{}), done: make(chan struct{}), turn: make(chan struct{}, 1)}
 	if err := l.recover(); err != nil {
+		if isFull(err) {
+			err = fmt.Errorf("%w: %w", ErrFull, err)
+		}
 		return nil, errors.Join(err, unlock())
 	}
 	go l.write()
@@ -215,6 +226,7 @@ func (l *Log) Close() error {
 		<-l.done
 		return nil
 	}
+	close(l.shut)
 	poke(l.wake)
 	poke(l.hurry)
 	<-l.done

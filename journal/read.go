@@ -21,6 +21,9 @@ type Reader struct {
 	position uint64
 	limit    uint64 // up to here the source can be read
 	source   *source
+	window   int                      // of sources; 0: windowLen
+	renew    func(used []byte) []byte // of sources
+	ahead    *ahead                   // nil: records are read when they are asked for
 }
 
 // Read gives a reader of the records from a position on, which has to be one that Append or a Record gave, or that of [Log.First]. Close
@@ -45,6 +48,13 @@ func (r *Reader) Position() uint64 { return r.position }
 // Next may be called again; [ErrClosed], or why the log failed, when everything durable was read; [ErrGone] if Truncate has removed what
 // comes next; and [ErrDamaged].
 func (r *Reader) Next(ctx context.Context) (Record, error) {
+	if r.ahead != nil {
+		rec, err := r.ahead.take(ctx)
+		if err == nil {
+			r.position = rec.End
+		}
+		return rec, err
+	}
 	if r.position >= r.limit {
 		if err := r.log.await(ctx, r.position+1); err != nil {
 			return Record{}, err
@@ -92,7 +102,7 @@ func (r *Reader) more() error {
 			r.limit = r.position
 			return fmt.Errorf("journal: %w", err)
 		}
-		s.seed = l.seed
+		s.seed, s.window, s.renew = l.seed, r.window, r.renew
 		if err := r.Close(); err != nil {
 			return errors.Join(err, s.file.Close())
 		}
@@ -104,6 +114,9 @@ func (r *Reader) more() error {
 
 // Close ends reading. It does not touch the log.
 func (r *Reader) Close() error {
+	if r.ahead != nil {
+		return r.ahead.close()
+	}
 	if r.source == nil {
 		return nil
 	}

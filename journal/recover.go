@@ -5,9 +5,12 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"thole.example/wire"
 )
@@ -134,15 +137,21 @@ func (l *Log) label(s *source) (previous uint64, err error) {
 
 // records reads all records, and finds where the log ends.
 func (l *Log) records(sources []*source) error {
+	for i, s := range sources[:len(sources)-1] {
+		s.limit = min(s.limit, s.at(min(sources[i+1].first, s.first+uint64(s.limit))))
+	}
+	ends := scanAll(sources)
 	group := sources[0].first // where the last group begins
 	for i, s := range sources {
 		last := i == len(sources)-1
 		next := s.first
 		if !last {
 			next = sources[i+1].first
-			s.limit = min(s.limit, s.at(min(next, s.first+uint64(s.limit))))
 		}
-		end, err := s.last(&group)
+		end, err := ends[i].end, ends[i].err
+		if end > s.first {
+			group = ends[i].group
+		}
 		if err == nil && !last && end != next {
 			err = flaw(s.limit, "the file ends at position %d, want records up to %d, where %s begins", end, next, sources[i+1].name)
 		}
@@ -164,17 +173,42 @@ func (l *Log) records(sources []*source) error {
 	return nil
 }
 
-// last is the position after the last record of a segment, and the error of what comes there, nil for the end of the segment.
-func (s *source) last(group *uint64) (end uint64, err error) {
-	for end = s.first; s.at(end) < s.limit; {
-		h, _, err := s.record(end)
-		if err != nil {
-			return end, err
-		}
-		*group = h.synced
-		end += uint64(padded(int(h.n)))
+// scanned is what was found in a segment.
+type scanned struct {
+	end   uint64 // position after the last record
+	group uint64 // where the group of that begins, if there are records
+	err   error  // of what comes there, nil for the end of the segment
+}
+
+// scanAll reads the records of all segments, of several at a time.
+func scanAll(sources []*source) []scanned {
+	out := make([]scanned, len(sources))
+	var next atomic.Int64
+	var running sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(sources)) {
+		running.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(sources)); i = next.Add(1) - 1 {
+				out[i] = sources[i].scan()
+			}
+		})
 	}
-	return end, nil
+	running.Wait()
+	return out
+}
+
+// scan reads the records of a segment.
+func (s *source) scan() scanned {
+	out := scanned{end: s.first}
+	for s.at(out.end) < s.limit {
+		h, _, err := s.record(out.end)
+		if err != nil {
+			out.err = err
+			break
+		}
+		out.group = h.synced
+		out.end += uint64(padded(int(h.n)))
+	}
+	return out
 }
 
 // tear decides what it means that there is no record at the end, in the first of the segments: it refuses the log if anything later

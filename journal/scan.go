@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -22,6 +23,9 @@ type source struct {
 
 	synced uint64 // as the head says
 
+	window int                      // how many bytes are read at once; 0: windowLen
+	renew  func(used []byte) []byte // gives memory instead of that which was used, of which parts are still read; nil: it is used again
+
 	mem []byte
 	buf []byte // the bytes of the file from off on
 	off int64
@@ -36,7 +40,10 @@ func (s *source) position(at int64) uint64 { return s.first + uint64(at-segmentH
 // bytes gives n bytes of the file, until the next call. There have to be so many before the limit.
 func (s *source) bytes(at int64, n int) ([]byte, error) {
 	if at < s.off || at+int64(n) > s.off+int64(len(s.buf)) {
-		want := int(min(int64(max(n, windowLen)), s.limit-at))
+		want := int(min(int64(max(n, cmp.Or(s.window, windowLen))), s.limit-at))
+		if s.renew != nil {
+			s.mem = s.renew(s.mem)
+		}
 		if cap(s.mem) < want {
 			s.mem = make([]byte, want)
 		}

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"runtime"
+	"syscall"
 	"time"
 )
 
@@ -76,11 +78,13 @@ func (l *Log) finish(durable uint64, err error) {
 	}
 }
 
-// commit writes a group, in a new segment if the last one has no room, and makes it durable. After an error nothing is tried again: the
-// system may have forgotten what it could not write, and a second fsync would say that all is well.
+// commit writes a group, in a new segment if the last one has no room, and makes it durable. What a full disk has no room for is
+// written again later (Options.Patience): usually that is a new segment, whose space is taken before anything is written to it.
+// After any other error nothing is tried again: the system may have forgotten what it could not write, and a second fsync would
+// report success.
 func (l *Log) commit(g *group) error {
 	if l.active.size > segmentHead && l.active.size+g.size > segmentHead+l.options.Segment {
-		if err := l.goOn(g.first); err != nil {
+		if err := l.patiently(func() error { return l.goOn(g.first) }); err != nil {
 			return l.failed(g.first, err)
 		}
 	}
@@ -90,7 +94,7 @@ func (l *Log) commit(g *group) error {
 	if s.used && s.size+size+recordHead <= segmentHead+l.options.Segment {
 		g.vec, size = append(g.vec, noHead[:]), size+recordHead
 	}
-	if err := s.write(g.vec, s.size, size); err != nil {
+	if err := l.patiently(func() error { return s.write(g.again(), s.size, size) }); err != nil {
 		return l.failed(g.first, err)
 	}
 	if !l.options.NoSync {
@@ -107,6 +111,46 @@ func (l *Log) commit(g *group) error {
 func (l *Log) failed(position uint64, err error) error {
 	return fmt.Errorf("journal: nothing from position %d on is durable: %w; open the log again when the cause is gone", position, err)
 }
+
+// Pauses between attempts to write on a full disk.
+const (
+	firstPause = 100 * time.Millisecond
+	mostPause  = 2 * time.Second
+)
+
+// patiently calls a function again while the disk is full, for as long as Options.Patience says. Its error is an ErrFull then.
+func (l *Log) patiently(try func() error) error {
+	err := try()
+	if !isFull(err) {
+		return err
+	}
+	if l.options.Full != nil && l.options.Patience > 0 {
+		l.options.Full(err)
+	}
+	waited := time.Duration(0)
+	for pause := firstPause; isFull(err) && waited < l.options.Patience; pause = min(2*pause, mostPause) {
+		pause = min(pause, l.options.Patience-waited)
+		waited += pause
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-l.shut:
+			timer.Stop()
+			return fmt.Errorf("%w: %w", ErrFull, err)
+		}
+		err = try()
+	}
+	switch {
+	case isFull(err):
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	case err == nil && l.options.Full != nil:
+		l.options.Full(nil)
+	}
+	return err
+}
+
+// isFull reports whether an error says that the disk, or the quota of the user, has no room.
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // write writes all slices, of size bytes together.
 func (s *segment) write(vec [][]byte, off, size int64) error {
@@ -163,7 +207,11 @@ func (l *Log) create(h label) (*segment, error) {
 		l.files.Sync,
 	} {
 		if err := step(); err != nil {
-			return nil, errors.Join(fmt.Errorf("new segment %s: %w", s.name(), err), s.file.Close())
+			err = errors.Join(fmt.Errorf("new segment %s: %w", s.name(), err), s.file.Close())
+			if gone := l.files.Remove(name); gone != nil && !errors.Is(gone, fs.ErrNotExist) { // others may need the space
+				err = errors.Join(err, gone)
+			}
+			return nil, err
 		}
 	}
 	return s, nil

@@ -216,7 +216,11 @@ func (j *job) run() {
 			break
 		}
 	}
-	todo.do()
+	handed := int64(handedBytes)
+	if j.log.replaying() {
+		handed = replayedBytes
+	}
+	todo.do(handed)
 }
 
 // add takes over what is in l.
@@ -226,11 +230,11 @@ func (t *later) add(l *later) {
 	*l = later{}
 }
 
-func (t later) do() {
+func (t later) do(handed int64) {
 	for i := range t.answers {
 		t.answers[i].send()
 	}
-	runAll(t.idle, t.bytes)
+	runAll(t.idle, t.bytes, handed)
 	for _, f := range t.then {
 		f()
 	}

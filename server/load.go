@@ -125,14 +125,39 @@ type loading struct {
 	round bool
 	// partial says that fewer rows are enough.
 	partial bool
-	fresh   []loaded
+	fresh   []*loaded
 	grown   int64 // how much more than those partitions have that were loaded before this one
+
+	counting sync.Mutex // of count; locked before a shard is
 }
 
+// loaded is the values of a partition that are not in their place yet. Several goroutines may fill those of one loading.
 type loaded struct {
-	to    *partition
+	to   *partition
+	size int64 // of the shard when it was counted last; guarded by loading.counting
+
+	bytes budget.Charge // likewise
+
+	mu    sync.Mutex // held while the shard is used: for another one it may have to give up rows
 	shard *shard.Shard
-	bytes budget.Charge
+}
+
+// with calls a function with the shard, which nobody else uses meanwhile.
+func (f *loaded) with(do func(s *shard.Shard) error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return do(f.shard)
+}
+
+// add makes an empty shard for a partition.
+func (l *loading) add(p *partition) (*loaded, error) {
+	sh, err := p.of.newShard(p.id)
+	if err != nil {
+		return nil, err
+	}
+	f := &loaded{to: p, shard: sh, bytes: l.s.Ledger.Force(budget.Tables, 0)}
+	l.fresh = append(l.fresh, f)
+	return f, nil
 }
 
 // store loads the partitions here from the reader's matrix of the same name. Rows beyond those of the matrix are left out;
@@ -149,12 +174,11 @@ func (l *loading) store(ctx context.Context, st *store) error {
 		if p == nil {
 			continue
 		}
-		sh, err := st.newShard(p.id)
-		if err != nil {
-			return err
+		into, err := l.add(p)
+		if err == nil {
+			err = l.partition(ctx, st, from, into)
 		}
-		l.fresh = append(l.fresh, loaded{to: p, shard: sh, bytes: l.s.Ledger.Force(budget.Tables, 0)})
-		if err := l.partition(ctx, st, from, &l.fresh[len(l.fresh)-1]); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -195,16 +219,33 @@ func (l *loading) partition(ctx context.Context, st *store, from matrix.Meta, in
 
 // count takes the memory of a partition beside the one that it will replace. If there is too little rows of it go to disk, or others.
 func (l *loading) count(into *loaded, how string) error {
-	into.bytes.Resize(into.shard.Bytes())
-	st := into.to.of
-	lack := st.makeRoom(into.shard, 0)
-	into.bytes.Resize(into.shard.Bytes())
+	l.counting.Lock()
+	defer l.counting.Unlock()
+	return l.counted(into, how)
+}
+
+// counted is count; counting is locked.
+func (l *loading) counted(into *loaded, how string) error {
+	st, lack := into.to.of, int64(0)
+	resize := func(f *loaded, s *shard.Shard) {
+		f.size = s.Bytes()
+		f.bytes.Resize(f.size)
+	}
+	_ = into.with(func(s *shard.Shard) error {
+		resize(into, s)
+		lack = st.makeRoom(s, 0)
+		resize(into, s)
+		return nil
+	})
 	for i := 0; i < len(l.fresh) && lack > 0; i++ {
-		if f := &l.fresh[i]; f.to.of.canPage() && f.shard != into.shard {
-			before := f.shard.Bytes()
-			f.to.of.giveRoom(f.shard, -lack)
-			f.bytes.Resize(f.shard.Bytes())
-			lack -= before - f.shard.Bytes()
+		if f := l.fresh[i]; f.to.of.canPage() && f != into {
+			_ = f.with(func(s *shard.Shard) error {
+				before := s.Bytes()
+				f.to.of.giveRoom(s, -lack)
+				resize(f, s)
+				lack -= before - f.size
+				return nil
+			})
 		}
 	}
 	if lack > 0 {
@@ -231,7 +272,7 @@ func (l *loading) swap(j *job, place func()) error {
 		still.RLock()
 		defer still.RUnlock()
 		for i := range l.fresh {
-			f := &l.fresh[i]
+			f := l.fresh[i]
 			if f.to.post(f.to.deed(func() { defer wg.Done(); errs[i] = f.swap() })) {
 				j.later.idle = append(j.later.idle, f.to)
 			}
@@ -257,7 +298,7 @@ func (f *loaded) swap() error {
 // drop gives back what was loaded and put nowhere.
 func (l *loading) drop() {
 	for i := range l.fresh {
-		f := &l.fresh[i]
+		f := l.fresh[i]
 		if f.shard != nil {
 			f.shard.Close()
 		}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"thole.example/blob"
 	"thole.example/journal"
 	"thole.example/rpc"
 )
@@ -62,6 +64,7 @@ type jobLog struct {
 	based   BaseStatus              // its base
 	replay  *ReplayStatus           // of the server's start; nil: the job began later
 	basing  atomic.Bool             // it is getting one
+	growth  growth                  // while that is written
 	keep    atomic.Bool             // it stays when its job has ended: it could not be read
 	replays atomic.Bool             // what happens is in the log already
 	loads   map[change]loadingAgain // of the log that have begun, and have no place yet
@@ -92,10 +95,11 @@ func (s *Server) openLog(name string, first uint64) (*jobLog, error) {
 	l := &jobLog{logs: s.Logs, files: s.Logs.Folder(name), name: name, limit: s.LogBase, synced: !s.LogUnsynced, fail: func(error) {}}
 	o := journal.Options{ // the ledger bounds what waits
 		First: first, Segment: segmentOf(s.LogBase), NoSync: s.LogUnsynced, Notify: l.notify, Queue: 1 << 60, Spares: 2,
+		Patience: cmp.Or(s.LogPatience, logPatience), Full: func(err error) { s.saysFull(name, err) },
 	}
 	log, err := journal.Open(l.files, o)
 	if err != nil {
-		return nil, fmt.Errorf("log %s: %w", name, err)
+		return nil, fmt.Errorf("log %s: %w", name, unavailable(err))
 	}
 	l.log, l.standbys = log, &s.copies
 	l.mu.Lock()
@@ -103,6 +107,28 @@ func (s *Server) openLog(name string, first uint64) (*jobLog, error) {
 	l.mu.Unlock()
 	s.copies.add(l)
 	return l, nil
+}
+
+// logPatience is how long a log waits for room on a full disk, unless Server.LogPatience says it: until then its tasks wait, and after that
+// its job fails, which makes room.
+const logPatience = 30 * time.Second
+
+// saysFull logs that the disk of a log is full, or is not any more.
+func (s *Server) saysFull(name string, err error) {
+	if err == nil {
+		s.logger().Info("the disk of a log has room again, and the job continues", "log", name)
+		return
+	}
+	s.logger().Error("the disk of a log is full: the tasks of its job wait until there is room", "log", name, "err", err,
+		"until", cmp.Or(s.LogPatience, logPatience), "next", "remove files, or give the logs a larger disk")
+}
+
+// unavailable has the error of a full disk say that it is temporary.
+func unavailable(err error) error {
+	if errors.Is(err, journal.ErrFull) {
+		return fmt.Errorf("%w: %w", blob.ErrUnavailable, err)
+	}
+	return err
 }
 
 // logSegment is how long the files of a log are at most.
@@ -131,7 +157,7 @@ func (l *jobLog) notify(durable uint64, err error) {
 		go l.grown()
 	}
 	if err != nil && !errors.Is(err, journal.ErrClosed) {
-		fail(err)
+		fail(fmt.Errorf("log %s: %w: %w", l.name, blob.ErrUnavailable, err)) // another server may do better, or this one later
 	}
 	answerAll(over)
 	l.standbys.poke()
@@ -166,9 +192,9 @@ func (l *jobLog) due(position uint64) bool {
 	return true
 }
 
-// reached is the position before which everything is where it has to be. It is locked.
+// reached is the position before which everything is where it has to be, and does not have to wait for a base. It is locked.
 func (l *jobLog) reached() uint64 {
-	at := l.durable
+	at := min(l.durable, l.allowed())
 	for _, c := range l.copies {
 		if c.counts {
 			at = min(at, c.end)
@@ -228,14 +254,6 @@ func (l *jobLog) copy(claim string, c *copied) {
 	over := l.over()
 	l.mu.Unlock()
 	answerAll(over)
-}
-
-// most is how long the log may be since its base. It is locked.
-func (l *jobLog) most() int64 {
-	if l.limit > 0 {
-		return l.limit
-	}
-	return max(baseLimit, 2*l.based.Bytes)
 }
 
 // setBase says that the log has a base of so many bytes at a position, made at a time, and removes what came before.
@@ -382,6 +400,9 @@ func (s *Server) withLog(at *seat, x *rpc.Exchange, a *rpc.Join) bool {
 	go x.Guard(s.logger(), func() {
 		log, err := s.openLog(name, 0)
 		if err != nil {
+			if errors.Is(err, journal.ErrFull) { // else somebody may want to look at it
+				err = errors.Join(err, s.Logs.Remove(name))
+			}
 			x.Fail(err)
 			return
 		}

@@ -23,9 +23,6 @@ import (
 // Checkpoints of the job are no bases, though they have nearly the same in them: a log has to be good without any, whatever becomes of
 // the bucket in which they lie, how far that is, and whether what it says is written is on a disk.
 
-// baseLimit is how long a log may be without a base in any case, unless Server.LogBase says it.
-const baseLimit = 256 << 20
-
 // basePrefix begins the name of a base; the position follows, in as many digits as in those of segments.
 const basePrefix = "base."
 
@@ -103,6 +100,7 @@ func (j *job) takeBase() {
 		b.head.Matrices = append(b.head.Matrices, baseMatrix{st.spec, st.nonFinite + int64(all-len(m.Staged))})
 	}
 	eachDelta(&b.core, (*delta).use)
+	j.log.baseBegins(b.size())
 	j.loads.Add(1)
 	j.later.then = append(j.later.then, func() { go b.keep() })
 }
@@ -111,6 +109,7 @@ func (j *job) takeBase() {
 func (b *base) keep() {
 	j := b.j
 	defer j.loads.Done()
+	defer j.log.baseEnds()
 	defer eachDelta(&b.core, (*delta).end)
 	defer closeAll(b.shots)
 	size, err := int64(0), error(nil)
@@ -126,7 +125,16 @@ func (b *base) keep() {
 	case j.ctx.Err() == nil:
 		j.server.logger().Warn("a log could not get a base, and goes on without", "job", j.name, "log", j.log.name, "err", err)
 	}
-	j.log.basing.Store(false)
+}
+
+// size is about how many bytes the base will have.
+func (b *base) size() (n int64) {
+	for _, st := range b.stores {
+		for _, p := range st.owned {
+			n += p.counted.Load() + p.away.Load()
+		}
+	}
+	return n
 }
 
 // write writes the base into a file that gets its name when all of it is durable.
@@ -179,6 +187,7 @@ func (b *base) stream(ctx context.Context, w *state.Writer) error {
 		return err
 	}
 	pace, lent := newPace(b.j.slowest.Load()), &rooms{}
+	pace.haste = b.j.log.baseGoesOn
 	for i := range b.stores {
 		for _, shot := range b.shots[i] {
 			shot.pace, shot.lent = pace, lent

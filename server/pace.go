@@ -14,6 +14,8 @@ type pace struct {
 	moved time.Time      // when that went on; zero: it has not yet
 	owed  time.Duration  // pause; below 0: it was more than was owed, as others had the processors
 	yield func(yes bool) // is told whether somebody trains; nil: nobody asks
+	// haste is told how many bytes were written, and reports whether there is no time for a pause; nil: there is.
+	haste func(bytes int) bool
 }
 
 const (
@@ -44,6 +46,9 @@ func (p *pace) pause(ctx context.Context, bytes int, clock int32) {
 		p.least = each
 	}
 	trains := p.trains(now, clock)
+	if p.haste != nil && p.haste(bytes) {
+		p.owed, trains = 0, false
+	}
 	if p.yield != nil {
 		p.yield(trains)
 	}

@@ -148,19 +148,21 @@ const (
 	helpedBytes = 1 << 20
 	// handedBytes is the work that whoever brought it leaves to others, so as to take what its connection brings next.
 	handedBytes = 4 << 20
+	// replayedBytes is the same for the replay of a log, which always has a next record at hand: others are awake.
+	replayedBytes = 64 << 10
 )
 
-// runAll runs mailboxes that the caller owns, with a lot to do by several processors.
-func runAll(idle []*partition, bytes int64) {
-	workers := min(runtime.GOMAXPROCS(0), len(idle), 1+int(bytes/helpedBytes))
-	if workers < 2 && bytes < handedBytes {
+// runAll runs mailboxes that the caller owns, with a lot to do by several processors. From handed bytes on others do it.
+func runAll(idle []*partition, bytes, handed int64) {
+	workers := min(runtime.GOMAXPROCS(0), len(idle), 1+int(bytes/min(helpedBytes, handed)))
+	if workers < 2 && bytes < handed {
 		for _, p := range idle {
 			p.run()
 		}
 		return
 	}
 	r := &runner{idle: slices.Clone(idle)}
-	if bytes < handedBytes {
+	if bytes < handed {
 		for range workers - 1 {
 			go r.run()
 		}

@@ -47,7 +47,7 @@ func (j *job) readNow(g *gather) {
 	}
 	var room [16]*partition
 	idle := g.post(j, room[:0])
-	runAll(idle, g.size)
+	runAll(idle, g.size, handedBytes)
 	g.done()
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"thole.example/budget"
@@ -58,7 +59,7 @@ func (r *replay) readBase(ctx context.Context, position uint64) (size int64, mad
 	if err != nil {
 		return 0, made, err
 	}
-	b := &rebasing{r: r, in: in, filled: map[*partition]bool{}}
+	b := &rebasing{r: r, in: in, unread: map[*partition]*loaded{}}
 	if err := b.begin(position); err != nil {
 		return 0, made, err
 	}
@@ -73,12 +74,14 @@ func (r *replay) readBase(ctx context.Context, position uint64) (size int64, mad
 
 // rebasing is a base that is being read.
 type rebasing struct {
-	r      *replay
-	in     *state.Reader
-	head   baseHead
-	fresh  []*store
-	waits  []*delta // that the job's core has not taken over
-	filled map[*partition]bool
+	r     *replay
+	in    *state.Reader
+	head  baseHead
+	fresh []*store
+	waits []*delta // that the job's core has not taken over
+
+	mu     sync.Mutex
+	unread map[*partition]*loaded // that no record has come for
 }
 
 // note reads a note of JSON.
@@ -286,64 +289,93 @@ func (r *replay) seat(s *ssp.MemberState) {
 	go m.watch(r.connect(s.Task, s.Name, at).Gone)
 }
 
-// records fills the partitions.
+// records fills the partitions, which nobody else knows yet, several at a time.
 func (b *rebasing) records(ctx context.Context) error {
-	want := 0
+	l := &loading{s: b.r.s}
+	defer l.drop()
 	for _, st := range b.fresh {
-		want += int(st.here())
-	}
-	for b.in.More() {
-		if err := b.record(ctx); err != nil {
-			return err
+		for _, p := range st.owned {
+			f := &loaded{to: p}
+			if err := f.takeOut(); err != nil {
+				return err
+			}
+			l.fresh, b.unread[p] = append(l.fresh, f), f
 		}
 	}
-	if len(b.filled) != want {
-		return fmt.Errorf("%d partitions, want %d: %w", len(b.filled), want, journal.ErrDamaged)
+	err := parallel(ctx, b.r.s, b.in.Places(), func(ctx context.Context, at state.Place) error { return b.record(ctx, l, at) })
+	if err == nil && len(b.unread) > 0 {
+		err = fmt.Errorf("%d partitions, want %d: %w", len(l.fresh)-len(b.unread), len(l.fresh), journal.ErrDamaged)
 	}
-	return nil
+	if err == nil {
+		for _, f := range l.fresh {
+			f.putBack()
+		}
+	}
+	return err
 }
 
-// record fills one partition, which nobody else knows yet.
-func (b *rebasing) record(ctx context.Context) error {
-	p, err := b.in.Partition()
+// record fills one partition.
+func (b *rebasing) record(ctx context.Context, l *loading, at state.Place) error {
+	in, err := b.in.Section(at.Off, at.Size)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(b.fresh, func(st *store) bool { return st.meta.Name == p.Matrix })
-	if i < 0 || p.ID >= len(b.fresh[i].partitions) || b.fresh[i].partitions[p.ID] == nil {
-		return fmt.Errorf("partition %d of matrix %q, want one of this server: %w", p.ID, p.Matrix, journal.ErrForeign)
-	}
-	st := b.fresh[i]
-	want := st.partitions[p.ID].recorded()
-	want.Steps, want.Aged, want.Ranked, want.Stale, want.Absent = p.Steps, p.Aged, p.Ranked, p.Stale, p.Absent
-	if p != want {
-		return fmt.Errorf("a record of %+v, want %+v: %w", p, want, journal.ErrForeign)
-	}
-	l := loading{s: b.r.s, fresh: make([]loaded, 1)}
-	defer l.drop()
-	into := &l.fresh[0]
-	into.to = st.partitions[p.ID]
-	if err := into.takeOut(); err != nil {
+	p, err := in.Partition()
+	if err != nil {
 		return err
 	}
-	to := &restoring{l: &l, st: st, from: &st.meta, to: make([]*loaded, len(st.partitions)), last: true}
-	to.to[p.ID] = into
+	into, err := b.claim(&p)
+	if err != nil {
+		return err
+	}
+	st := into.to.of
+	to := l.newRestoring(st, &st.meta)
+	defer to.frames.Release()
+	to.to[p.ID], to.last = into, true
+	if p.Sparse {
+		columns, candidates := at.Columns()
+		err = to.reserve(into, columns, candidates)
+	}
 	to.setSteps(p.Steps)
 	to.ageless, to.named = st.meta.Keep.ExpireAfter == 0, p.Steps
-	if p.Absent != "" {
+	if err == nil && p.Absent != "" {
 		err = to.absent(&p)
 	}
-	for band, bad := range b.in.Bands(&p) {
-		if err = cmp.Or(err, bad, ctx.Err()); err == nil {
+	if err != nil {
+		return err
+	}
+	defer in.ReadAhead()()
+	for band, bad := range in.Bands(&p) {
+		if err = cmp.Or(err, bad, context.Cause(ctx)); err == nil {
 			err = to.band(&p, band)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	b.filled[into.to] = true
-	into.putBack()
-	return err
+	return nil
+}
+
+// claim gives the partition that a record is of, which no other record may be of.
+func (b *rebasing) claim(p *state.Partition) (*loaded, error) {
+	i := slices.IndexFunc(b.fresh, func(st *store) bool { return st.meta.Name == p.Matrix })
+	if i < 0 || p.ID >= len(b.fresh[i].partitions) || b.fresh[i].partitions[p.ID] == nil {
+		return nil, fmt.Errorf("partition %d of matrix %q, want one of this server: %w", p.ID, p.Matrix, journal.ErrForeign)
+	}
+	to := b.fresh[i].partitions[p.ID]
+	want := to.recorded()
+	want.Steps, want.Aged, want.Ranked, want.Stale, want.Absent = p.Steps, p.Aged, p.Ranked, p.Stale, p.Absent
+	if *p != want {
+		return nil, fmt.Errorf("a record of %+v, want %+v: %w", *p, want, journal.ErrForeign)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	into := b.unread[to]
+	if into == nil {
+		return nil, fmt.Errorf("partition %d of matrix %q has two records, want one: %w", p.ID, p.Matrix, journal.ErrForeign)
+	}
+	delete(b.unread, to)
+	return into, nil
 }
 
 // takeOut takes the values out of a partition, to be filled in: nobody asks for them yet.

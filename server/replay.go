@@ -191,6 +191,11 @@ func (r *replay) read(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
+	if r.copy == nil { // more is there than comes
+		room := r.s.Ledger.Force(budget.Queues, journal.AheadBytes)
+		defer room.Release()
+		from.ReadAhead()
+	}
 	said, end := r.began, r.log.log.Durable()
 	for {
 		if more, err := r.more(ctx, from.Position(), end); err != nil {

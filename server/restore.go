@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"iter"
 	"slices"
 	"sync"
 
@@ -80,7 +81,7 @@ func (s *Server) restore(ctx context.Context, j *job, stores []*store, path stri
 	case err != nil:
 		return out, err
 	}
-	defer func() { // also after an error; each is closed as soon as it has been read
+	defer func() {
 		for _, in := range chain {
 			in.Close()
 		}
@@ -111,47 +112,118 @@ func (s *Server) restore(ctx context.Context, j *job, stores []*store, path stri
 
 // restore makes the partitions here of a matrix from those of the checkpoints, however these were cut.
 func (l *loading) restore(ctx context.Context, st *store, chain []source) error {
-	last := chain[len(chain)-1]
-	r := &restoring{l: l, st: st, from: &last.Meta, to: make([]*loaded, len(st.partitions))}
-	for _, p := range st.partitions {
-		if p == nil {
-			continue
-		}
-		sh, err := st.newShard(p.id)
+	all := l.newRestoring(st, &chain[len(chain)-1].Meta)
+	for _, p := range st.owned {
+		f, err := l.add(p)
 		if err != nil {
 			return err
 		}
-		l.fresh = append(l.fresh, loaded{to: p, shard: sh, bytes: l.s.Ledger.Force(budget.Tables, 0)})
+		all.to[p.id] = f
 	}
-	for i := range l.fresh {
-		if f := &l.fresh[i]; f.to.of == st {
-			r.to[f.to.id] = f
-			columns, candidates := r.expected(chain, f.to.id)
-			if err := errors.Join(f.shard.Reserve(columns), f.shard.ReserveCandidates(candidates), r.count(f)); err != nil {
-				return err
+	for _, p := range st.owned {
+		columns, candidates := all.expected(chain, p.id)
+		if err := all.reserve(all.to[p.id], columns, candidates); err != nil {
+			return err
+		}
+	}
+	return parallel(ctx, l.s, all.apart(chain), func(ctx context.Context, r *restoring) error { return r.restore(ctx, chain) })
+}
+
+// newRestoring restores a matrix, as far as it is put into to.
+func (l *loading) newRestoring(st *store, from *matrix.Meta) *restoring {
+	return &restoring{
+		l: l, st: st, from: from, to: make([]*loaded, len(st.partitions)), frames: l.s.Ledger.Force(budget.Saves, 0),
+	}
+}
+
+// reserve prepares a partition for about so many columns, and so many that are not made.
+func (r *restoring) reserve(f *loaded, columns, candidates int64) error {
+	err := f.with(func(s *shard.Shard) error { return errors.Join(s.Reserve(columns), s.ReserveCandidates(candidates)) })
+	return errors.Join(err, r.count(f))
+}
+
+// apart splits the partitions into groups that can be restored at the same time: no record of the checkpoints belongs to two groups.
+// There are no more groups than readers, because each group opens the files of the checkpoints. A group reads its records in the order
+// in which a single group would.
+func (r *restoring) apart(chain []source) iter.Seq2[*restoring, error] {
+	group := make([]int, len(r.to)) // by partition
+	for p := range group {
+		group[p] = p
+	}
+	for _, from := range chain {
+		for id := range from.Records {
+			first := -1
+			for p, f := range r.to {
+				switch {
+				case f == nil || r.share(from.Matrix, id, p) == 0:
+				case first < 0:
+					first = group[p]
+				case group[p] != first:
+					for q, old := range group {
+						if old == group[p] {
+							group[q] = first
+						}
+					}
+				}
 			}
 		}
 	}
+	var all []*restoring
+	place := map[int]int{} // in all, by group
+	for p, f := range r.to {
+		if f == nil {
+			continue
+		}
+		i, known := place[group[p]]
+		if !known {
+			i = len(place) % r.l.s.readers()
+			place[group[p]] = i
+		}
+		if i == len(all) {
+			all = append(all, r.l.newRestoring(r.st, r.from))
+		}
+		all[i].to[p] = f
+	}
+	return func(yield func(*restoring, error) bool) {
+		for _, some := range all {
+			if !yield(some, nil) {
+				return
+			}
+		}
+	}
+}
+
+// restore fills the partitions of a group.
+func (r *restoring) restore(ctx context.Context, chain []source) error {
+	defer r.frames.Release()
+	chain = slices.Clone(chain)
+	for i := range chain {
+		chain[i].in = chain[i].in.Fork()
+		defer chain[i].in.Close() // also after an error; each is closed as soon as it has been read
+	}
+	last := chain[len(chain)-1]
 	if err := r.absentFirst(ctx, last); err != nil {
 		return err
 	}
-	defer r.newer.bytes.Release()
+	defer func() { r.newer.bytes.Release() }()
 	if err := r.read(ctx, chain); err != nil {
 		return err
 	}
 	for _, f := range r.to {
-		if f != nil && last.in.ID != "" && slices.Equal(last.Map.AllBands(), st.parts.AllBands()) && !f.shard.Settled() {
+		if f != nil && last.in.ID != "" && slices.Equal(last.Map.AllBands(), r.st.parts.AllBands()) && !f.shard.Settled() {
 			f.shard.Track(last.in.ID) // else they may have columns that the checkpoint has not
 		}
 	}
 	return nil
 }
 
-// restoring is the partitions here of a matrix that is being restored.
+// restoring is the partitions here of a matrix that is being restored, or a group of them. It is for one goroutine.
 type restoring struct {
 	l  *loading
 	st *store
-	to []*loaded // by partition; nil: another server has it
+	to []*loaded // by partition; nil: another server has it, or another group
+
+	frames budget.Charge // for what is read
 
 	last    bool  // what is read is the last of the checkpoints
 	more    bool  // there are older ones

@@ -13,6 +13,7 @@ import (
 
 // band puts a band of a record into the partitions that it is of.
 func (r *restoring) band(p *state.Partition, b state.Band) error {
+	r.frames.Resize(max(r.frames.Bytes(), int64(bandSize(b))*state.Ahead))
 	if b.Removed != nil {
 		r.see(p, b.Removed)
 		return nil
@@ -76,7 +77,7 @@ func (r *restoring) candidates(b state.Band) error {
 		if f == nil || len(some) == 0 {
 			continue
 		}
-		if err := f.shard.RestoreCandidates(some); err != nil {
+		if err := f.with(func(s *shard.Shard) error { return s.RestoreCandidates(some) }); err != nil {
 			return err
 		}
 		if err := r.count(f); err != nil {
@@ -113,7 +114,7 @@ func (r *restoring) absent(p *state.Partition) error {
 		if p.Absent == "" || f == nil || r.st.parts.At(f.to.id).Rows.Intersect(p.At.Rows).Len() == 0 {
 			continue
 		}
-		if err := f.shard.SetAbsent(p.At.Rows, inPlace(p.Absent)); err != nil {
+		if err := f.with(func(s *shard.Shard) error { return s.SetAbsent(p.At.Rows, inPlace(p.Absent)) }); err != nil {
 			return err
 		}
 	}
@@ -135,7 +136,7 @@ func (r *restoring) cells(b state.Band) error {
 		}
 		for slot, cells := range b.Values {
 			values, _ := wire.ViewAny(cells.Data.Values())
-			if err := f.shard.RestoreRect(cells.At, slot, values); err != nil {
+			if err := f.with(func(s *shard.Shard) error { return s.RestoreRect(cells.At, slot, values) }); err != nil {
 				return err
 			}
 		}
@@ -297,15 +298,17 @@ func (r *restoring) put(p *state.Partition, beside int, some restored) error {
 		if f == nil || parts.Band(band).Intersect(p.At.Rows).Len() == 0 {
 			continue
 		}
-		var err error
-		if r.past == nil {
-			err = f.shard.RestoreColumns(p.At.Rows, some.keys, some.values)
-		} else {
-			err = f.shard.RestoreStale(r.past, p.At.Rows, some.keys, some.values, some.stamps)
-		}
-		if err == nil {
-			err = f.shard.RestoreAges(some.keys, some.ages)
-		}
+		err := f.with(func(s *shard.Shard) (err error) {
+			if r.past == nil {
+				err = s.RestoreColumns(p.At.Rows, some.keys, some.values)
+			} else {
+				err = s.RestoreStale(r.past, p.At.Rows, some.keys, some.values, some.stamps)
+			}
+			if err == nil {
+				err = s.RestoreAges(some.keys, some.ages)
+			}
+			return err
+		})
 		if err == nil {
 			err = r.count(f)
 		}
@@ -318,16 +321,19 @@ func (r *restoring) put(p *state.Partition, beside int, some restored) error {
 
 // count takes the memory that a partition has beside the one that it will replace.
 func (r *restoring) count(f *loaded) error {
-	if len(r.st.accounts) > 0 {
+	r.l.counting.Lock()
+	defer r.l.counting.Unlock()
+	err := r.l.counted(f, "restored beside what it has")
+	if err == nil && len(r.st.accounts) > 0 {
 		grown := int64(0)
-		for i := range r.l.fresh {
-			grown += r.l.fresh[i].shard.Bytes() - r.l.fresh[i].to.counted.Load()
+		for _, f := range r.l.fresh {
+			grown += f.size - f.to.counted.Load()
 		}
 		if grown > r.st.accounts.left() {
-			return r.st.accounts.full()
+			err = r.st.accounts.full()
 		}
 	}
-	return r.l.count(f, "restored beside what it has")
+	return err
 }
 
 // inPlace is the bytes where numbers of any type can be.

@@ -71,8 +71,11 @@ type Server struct {
 	// LogUnsynced has what was written to a log count as durable: it survives the process, and not the machine.
 	LogUnsynced bool
 	// LogBase is how many bytes may come to a log before the state of its job is written beside it, which makes them needless. 0: 256 MiB, or
-	// twice the bytes of that state if that is more.
+	// a third of the bytes of that state if that is more. A log may take four times LogBase, or as much as the state if that is more: then
+	// answers wait until the next state is there.
 	LogBase int64
+	// LogPatience is how long a log waits for room on a full disk before its job fails, which the next attempt may do better. 0: 30 s.
+	LogPatience time.Duration
 	// Replicas is how many servers are to have what the logs say, this one and standbys that copy them; 0 and 1: no standby does. With
 	// fewer than that the server goes on alone, once Role.Copied has said so.
 	Replicas int

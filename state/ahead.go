@@ -20,8 +20,11 @@ type frame struct {
 // framesAhead is how many frames are read ahead.
 const framesAhead = 3
 
-// readAhead has frames be read ahead until over is called, which has to be.
-func (r *Reader) readAhead() (over func()) {
+// Ahead is how many frames a reader has in memory at most while it reads ahead.
+const Ahead = framesAhead + 2
+
+// ReadAhead has another goroutine read the next frames while the caller uses the last one, until over is called, which has to be.
+func (r *Reader) ReadAhead() (over func()) {
 	a := &ahead{
 		by: &Reader{src: r.src, off: r.off, end: r.end, heads: r.heads}, made: make(chan frame, framesAhead),
 		spare: make(chan []byte, framesAhead+2), stop: make(chan struct{}),

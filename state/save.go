@@ -179,6 +179,11 @@ func NewInput(ctx context.Context, b blob.Bucket, at string) (*Input, error) {
 	return &Input{Checkpoint: c, bucket: b, path: at}, nil
 }
 
+// Fork gives another reader of the same checkpoint, for another goroutine; it has to be closed too.
+func (in *Input) Fork() *Input {
+	return &Input{Checkpoint: in.Checkpoint, bucket: in.bucket, path: in.path, sparing: in.sparing}
+}
+
 // Path is where the checkpoint is.
 func (in *Input) Path() string { return in.path }
 
@@ -263,7 +268,7 @@ func (in *Input) record(ctx context.Context, m *Matrix, id int, band func(p *Par
 		}
 	}
 	if !in.sparing {
-		defer r.readAhead()()
+		defer r.ReadAhead()()
 	}
 	columns, candidates := int64(0), int64(0)
 	for b, err := range r.Bands(&p) {

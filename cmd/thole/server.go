@@ -95,7 +95,7 @@ ends, with exit code 75 if jobs were running. With --log it waits for nothing.`,
 	c.Flags().StringVar(&o.logs, "log", "", "folder for a log of all changes, of this server alone, from which it goes on when it is started "+
 		"again (default: none, and a server that ends takes what it held with it)")
 	c.Flags().StringVar(&base, "log-base", "", "how much may come to the log of a job before its state is written beside it, a size like "+
-		"1GiB (default: 256MiB, or twice the bytes of that state if that is more)")
+		"1GiB (default: 256MiB, or a third of the bytes of that state if that is more)")
 	c.Flags().StringVar(&o.name, "name", "", "what this server is called, for people (default: the variable "+podVariable+", or the name of "+
 		"the machine)")
 	c.Flags().BoolVar(&o.noChecksum, "no-checksum", false, noChecksumHelp)

@@ -46,7 +46,7 @@ type sim struct {
 }
 
 // simCount is what happened.
-type simCount struct{ kills, asked, blocks, attempts, replaced, checkpoints, torn, failed, stayed, behind, moved, replayed int }
+type simCount struct{ kills, asked, blocks, attempts, replaced, checkpoints, torn, failed, stayed, behind, moved, replayed, full int }
 
 func (c *simCount) add(o simCount) {
 	c.kills += o.kills
@@ -61,6 +61,7 @@ func (c *simCount) add(o simCount) {
 	c.behind += o.behind
 	c.moved += o.moved
 	c.replayed += o.replayed
+	c.full += o.full
 }
 
 // simServing is a server process.
@@ -536,6 +537,15 @@ func (s *sim) make(e simEvent) {
 		s.net.block(worker, server, e.lasts)
 	case simMove:
 		s.ending.Go(func() { s.move(e) })
+		return
+	case simFullLog:
+		disk := s.logs[e.server]
+		disk.SetRoom(max(1, disk.Used()))
+		s.count.full++
+		s.ending.Go(func() {
+			time.Sleep(e.lasts)
+			disk.SetRoom(0)
+		})
 		return
 	case simDiskFails:
 		s.store.mu.Lock()

@@ -119,6 +119,7 @@ const (
 	simAskWorker
 	simMove // the job is ordered to other servers, and the order withdrawn if it takes longer
 	simKinds
+	simFullLog // the disk of a server's logs, which only jobs with logs have
 )
 
 func (e simEvent) String() string {
@@ -129,7 +130,7 @@ func (e simEvent) String() string {
 	what := [...]string{"server S is killed, and is back after", "worker W is killed, and is back after", "server S freezes for",
 		"worker W freezes for", "server S and worker W are cut off for", "the disk fails now and then for",
 		"server S is asked to end, and is back after", "worker W is asked to end, and is back after",
-		fmt.Sprintf("the job is to move to servers %v, within", e.to)}[e.what]
+		fmt.Sprintf("the job is to move to servers %v, within", e.to), "", "the disk with the logs of server S is full for"}[e.what]
 	return fmt.Sprintf("%s: %s %v", text, strings.NewReplacer("S", fmt.Sprint(e.server), "W", fmt.Sprint(e.worker)).Replace(what), e.lasts)
 }
 

@@ -108,14 +108,14 @@ func TestSimulationGivenUp(t *testing.T) {
 	t.Logf("%d seeds: %+v", set.Count, all.total)
 }
 
-// TestSimulationLogs is TestSimulation of servers with logs, which are killed more often and go on where they died; half of the jobs go on
-// without workers that stay away.
+// TestSimulationLogs is TestSimulation of servers with logs, which are killed more often and go on where they died, and whose disks are full
+// for a while, up to longer than a log waits for room; half of the jobs go on without workers that stay away.
 func TestSimulationLogs(t *testing.T) {
 	set := seeds.Of(t, "SIM", 100, 20)
 	all := newSimulation(t)
 	set.Share(t, func(t *testing.T, some iter.Seq[uint64]) {
 		for seed := range some {
-			rnd := rand.New(rand.NewPCG(seed, 4))
+			rnd, full := rand.New(rand.NewPCG(seed, 4)), rand.New(rand.NewPCG(seed, 5))
 			j := newSimJob(seed, all.data)
 			if j.logBase = 1 << (10 + rnd.IntN(10)); rnd.IntN(2) == 0 {
 				j.absences(rnd)
@@ -123,6 +123,8 @@ func TestSimulationLogs(t *testing.T) {
 			for i := range j.program {
 				if e := &j.program[i]; e.what != simMove && rnd.IntN(2) == 0 {
 					e.what, e.lasts = simKillServer, time.Duration(rnd.IntN(3000))*time.Millisecond
+				} else if e.what != simMove && full.IntN(3) == 0 {
+					e.what, e.lasts = simFullLog, time.Second+time.Duration(full.IntN(59_000))*time.Millisecond
 				}
 			}
 			all.calm(t, j)
@@ -132,6 +134,9 @@ func TestSimulationLogs(t *testing.T) {
 	t.Logf("%d seeds: %+v", set.Count, all.total)
 	if set.Count >= 20 && all.total.replayed == 0 {
 		t.Error("no server came back with its log")
+	}
+	if set.Count >= 20 && all.total.full == 0 {
+		t.Error("no disk with logs was full")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"thole.example/journal"
@@ -24,6 +25,7 @@ type Disk struct {
 	Slow    time.Duration // that each sync takes
 	Writing time.Duration // that each part of a write takes
 	Syncing chan struct{} // gets a token when a sync begins
+	Room    int           // bytes that all files may have: there is no space for more; 0: there is
 
 	random  *rand.Rand
 	durable map[string]map[string]*File // as the folders were when they were synced
@@ -97,6 +99,40 @@ func (d *Disk) Bases() (n int) {
 		}
 	}
 	return n
+}
+
+// Used is how many bytes all files have.
+func (d *Disk) Used() int {
+	d.Lock()
+	defer d.Unlock()
+	return d.used()
+}
+
+// Names are the names of all files.
+func (d *Disk) Names() (names []string) {
+	d.Lock()
+	defer d.Unlock()
+	for _, files := range d.Folders {
+		names = slices.AppendSeq(names, maps.Keys(files))
+	}
+	return names
+}
+
+// used is Used, with the lock.
+func (d *Disk) used() (n int) {
+	for _, files := range d.Folders {
+		for _, f := range files {
+			n += len(f.Bytes)
+		}
+	}
+	return n
+}
+
+// SetRoom changes Room while processes use the disk.
+func (d *Disk) SetRoom(n int) {
+	d.Lock()
+	defer d.Unlock()
+	d.Room = n
 }
 
 // Logged is how many bytes the segments have.
@@ -266,6 +302,9 @@ func (h *handle) WriteVec(vec [][]byte, off int64) (n int64, err error) {
 			some := 0
 			err := h.p.do(func(d *Disk) error {
 				some = 1 + d.random.IntN(len(b))
+				if more := int(off) + some - len(h.file.Bytes); more > 0 && d.Room > 0 && d.used()+more > d.Room {
+					return syscall.ENOSPC
+				}
 				h.file.lengthen(off + int64(some))
 				copy(h.file.Bytes[off:], b[:some])
 				return nil
@@ -309,6 +348,13 @@ func (h *handle) Truncate(size int64) error {
 }
 
 // Allocate does not lengthen the file: what is not written takes no memory.
-func (h *handle) Allocate(int64) error { return h.p.do(func(*Disk) error { return nil }) }
+func (h *handle) Allocate(size int64) error {
+	return h.p.do(func(d *Disk) error {
+		if d.Room > 0 && d.used()+int(size)-len(h.file.Bytes) > d.Room {
+			return syscall.ENOSPC
+		}
+		return nil
+	})
+}
 
 func (h *handle) Close() error { return nil }
