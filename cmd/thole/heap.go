@@ -18,8 +18,6 @@ const (
 	// leastHeap is the part of the memory that the Go heap may have in any case: a collector that runs all the time helps
 	// nobody.
 	leastHeap = 8
-	// heapOver is the part of its memory that a server takes too much before its collector runs all the time.
-	heapOver = 16
 )
 
 // smallHeap is the heap below which the collector has nothing to do: a command that takes a tenth of a second would spend a tenth of

@@ -59,9 +59,6 @@ func defaultMemory() int64 { return machineMemory() / memoryParts * memoryShare 
 const (
 	programShare = 5
 	programParts = 8
-	// codeParts says how much of the code that a process has in memory at its start it does without later (dropCode): one of so many
-	// parts. It was 12 to 20 of 40 MB, and what a loaded server needs comes back.
-	codeParts = 4
 )
 
 // memoryBound is a ledger of as many bytes as the text says, for all servers of this process; nil: no bound. What the process has in memory
@@ -77,6 +74,6 @@ func memoryBound(text string) (*budget.Ledger, error) {
 	if n <= 0 {
 		return nil, nil
 	}
-	resident, code := residentMemory()
-	return budget.NewWithProgram(n, min(resident-code/codeParts, n/programParts*programShare)), nil
+	resident, _ := residentMemory()
+	return budget.NewWithProgram(n, min(resident, n/programParts*programShare)), nil
 }

@@ -290,8 +290,7 @@ func serve(ctx, asked context.Context, e *env, o *serverOptions, log *slog.Logge
 	defer unseen()
 	if o.ledger != nil {
 		dropCode()
-		total := o.ledger.Total()
-		go boundHeap(ctx, total+total/heapOver, besideHeap)
+		go boundHeap(ctx, o.ledger.Total(), besideHeap)
 	}
 	fmt.Fprintf(e.out, "listening at %s\n", o.claiming.reached(l.Addr(), net.InterfaceAddrs))
 	err = role.stay(ctx, e.out, l.Addr(), line, log)
