@@ -1,5 +1,6 @@
 // Package budget is the ledger of a process's bytes: what requests, answers, staged deltas, tables, saves, connections, metadata
-// and modules take, and the program itself, against one total. A [Charge] is bytes that are counted; it moves with them from class to class and is given back once.
+// and modules take, and the program itself, against one total. A [Charge] is bytes that are counted; it moves with them
+// from class to class and is given back once.
 //
 // # Who gets what is left
 //

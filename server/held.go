@@ -117,7 +117,8 @@ func checkJoin(a *rpc.Join) error {
 		}
 	}
 	if len(a.Plan) > planLimit {
-		return fmt.Errorf("job %q: the settings are too long (found %d bytes, want at most %d): %w", a.Job, len(a.Plan), planLimit, rpc.ErrRefused)
+		return fmt.Errorf("job %q: the settings are too long (found %d bytes, want at most %d): %w", a.Job, len(a.Plan), planLimit,
+			rpc.ErrRefused)
 	}
 	return nil
 }

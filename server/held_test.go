@@ -21,7 +21,8 @@ func TestNameLimits(t *testing.T) {
 	fails(t, "a job's name", join(rpc.Join{Job: long}), rpc.ErrRefused, `job "nnn`, "found 2000 bytes, want at most 1024")
 	fails(t, "a worker's name", join(rpc.Join{Job: "j", Worker: long}), rpc.ErrRefused, `worker "nnn`, "found 2000 bytes")
 	fails(t, "a client's name", join(rpc.Join{Job: "j", Client: long}), rpc.ErrRefused, `client "nnn`, "found 2000 bytes")
-	fails(t, "a plan", join(rpc.Join{Job: "j", Plan: strings.Repeat("x=1 ", 20_000)}), rpc.ErrRefused, `job "j"`, "found 80000 bytes, want at most 65536")
+	fails(t, "a plan", join(rpc.Join{Job: "j", Plan: strings.Repeat("x=1 ", 20_000)}), rpc.ErrRefused, `job "j"`,
+		"found 80000 bytes, want at most 65536")
 	c := s.joinAs(rpc.Join{Job: "j", Tasks: 1})
 	create := func(name string, attrs map[string]string) error {
 		m := spec(name, 1, 10, matrix.RowDense)

@@ -41,7 +41,8 @@ func TestDenseMemory(t *testing.T) {
 	create := func(c *conn, specs ...rpc.Spec) error {
 		return c.refusal(rpc.Request{Op: rpc.OpCreate, Arg: arg(rpc.Create{Matrices: specs, Servers: 1})})
 	}
-	fails(t, "huge", create(c, floats("huge", 1<<36, 0)), rpc.ErrRefused, `matrix "huge" would take 256 GiB`, "beside 12.1 KiB", "--memory is 1 MiB")
+	fails(t, "huge", create(c, floats("huge", 1<<36, 0)), rpc.ErrRefused, `matrix "huge" would take 256 GiB`,
+		"beside 12.1 KiB", "--memory is 1 MiB")
 	fails(t, "slots", create(c, floats("ok", 1000, 0), with(floats("slots", 1<<17, 0), "adam")), rpc.ErrRefused, `matrix "slots" would take 1.5 MiB`)
 	if used() != 2*ofJob {
 		t.Errorf("%d bytes in use after creates that failed", used())

@@ -53,7 +53,8 @@ func TestLedgerHasAll(t *testing.T) {
 		t.Errorf("%d KiB are in use, want 100 MiB at least, so that a defect is seen", grown>>10)
 	}
 	if of < grown-grown/20 || of > grown+grown/5 {
-		t.Errorf("%d KiB are in use and %d KiB counted, want 95 to 120 %% of them; the heap:\n%s", grown>>10, of>>10, w.get("/debug/pprof/heap?debug=1"))
+		t.Errorf("%d KiB are in use and %d KiB counted, want 95 to 120 %% of them; the heap:\n%s", grown>>10, of>>10,
+			w.get("/debug/pprof/heap?debug=1"))
 	}
 }
 
