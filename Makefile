@@ -1,5 +1,5 @@
 # Names for commands; none of them is needed to build. The gate is "go test ./...".
-.PHONY: build image operator test race fuzz soak kills scale rates engines mutants bench peers models onnx stores hdfs golden docs module
+.PHONY: build image operator test race fuzz soak bursts kills scale rates engines mutants bench peers models onnx stores hdfs golden docs module
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o out/ ./cmd/...
@@ -29,6 +29,10 @@ fuzz:
 # The properties with many more draws, from a fresh seed, 10,000 jobs with faults, and 10,000 that outlive their processes.
 soak:
 	RAPID_CHECKS=5000 FAULT_SEEDS=10000 SIM_SEEDS=10000 SCALE_SEEDS=200 go test -timeout 3h ./...
+
+# The peak memory of a server process for each size of --memory and of messages, an hour or so (docs/reliability.md)
+bursts:
+	MEMORY_BURSTS=1 go test ./cmd/thole -run '^TestMemoryOfBursts$$' -count 1 -v -timeout 3h
 
 # Three servers and three workers, of which one is killed every two seconds, come to the model of a training that nobody disturbed; and
 # each case of who is killed while a job runs or moves:

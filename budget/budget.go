@@ -1,5 +1,6 @@
-// Package budget is the ledger of a process's bytes: what frames, queues, staged deltas, tables and saves take, against one
-// total. A [Charge] is bytes that are counted; it moves with them from class to class and is given back once.
+// Package budget is the ledger of a process's bytes: what requests, answers, staged deltas, tables, saves, connections, metadata
+// and modules take, and the program itself, against one total. A [Charge] is bytes that are counted; it moves with them
+// from class to class and is given back once.
 //
 // # Who gets what is left
 //
@@ -28,16 +29,25 @@ type Class uint8
 
 // The classes.
 const (
-	Frames  Class = iota // requests of more than 1 MiB that were read and are not done
-	Queues               // answers that wait to be written
-	Stage                // deltas that wait for their clock
-	Tables               // partitions
-	Saves                // blocks on their way to a bucket
-	Small                // requests of up to 1 MiB, which have a floor of their own: they do not wait for large ones
-	Classes              // their number
+	Frames      Class = iota // requests of more than 1 MiB that were read and are not done
+	Queues                   // answers that wait to be written
+	Stage                    // deltas that wait for their clock
+	Tables                   // partitions
+	Saves                    // blocks on their way to a bucket
+	Small                    // requests of up to 1 MiB, which have a floor of their own: they do not wait for large ones
+	Program                  // the process itself: its code, its runtime and what it has at the start
+	Connections              // what each connection takes while it does nothing
+	Metadata                 // jobs, tasks and matrices apart from their values: names, attributes, partitions without columns
+	Modules                  // functions of users: their code, and the memory of those that run
+	Classes                  // their number
 )
 
-var names = [Classes]string{"frames", "queues", "stage", "tables", "saves", "small requests"}
+var names = [Classes]string{"frames", "queues", "stage", "tables", "saves", "small requests",
+	"program", "connections", "metadata", "modules"}
+
+// lasting are the classes whose bytes stay as long as the job, connection or module that they are for. A request for more of them
+// than there is room for beside the others does not wait: it is refused.
+var lasting = [Classes]bool{Tables: true, Program: true, Connections: true, Metadata: true, Modules: true}
 
 // String is the name of the class.
 func (c Class) String() string {
@@ -78,12 +88,20 @@ type Ledger struct {
 	short   atomic.Bool // somebody waits
 }
 
-// New is a ledger of total bytes, of which an eighth is the reserve. Frames, queues and small requests have a floor of a
-// 32nd each; frames and stage a ceiling of a half, queues, saves and small requests of a quarter.
-func New(total int64) *Ledger {
-	l := &Ledger{total: total, reserve: total / 8, starved: make(chan struct{}, 1)}
-	l.bounds = [Classes]Bounds{{total / 32, total / 2}, {total / 32, total / 4}, {0, total / 2}, {0, total}, {0, total / 4},
-		{total / 32, total / 4}}
+// New is a ledger of total bytes, of which an eighth is the reserve. Frames, queues, small requests and connections have a floor of
+// a 32nd each; frames and stage a ceiling of a half, queues, saves, small requests and connections of a quarter, the others of
+// everything.
+func New(total int64) *Ledger { return NewWithProgram(total, 0) }
+
+// NewWithProgram is a ledger of total bytes, of which the process itself takes some; the shares of the others are of the rest.
+func NewWithProgram(total, program int64) *Ledger {
+	rest := total - program
+	l := &Ledger{total: total, reserve: rest / 8, starved: make(chan struct{}, 1)}
+	l.bounds = [Classes]Bounds{
+		Frames: {rest / 32, rest / 2}, Queues: {rest / 32, rest / 4}, Stage: {0, rest / 2}, Tables: {0, rest}, Saves: {0, rest / 4},
+		Small: {rest / 32, rest / 4}, Program: {program, program}, Connections: {rest / 32, rest / 4}, Metadata: {0, rest}, Modules: {0, rest},
+	}
+	l.used[Program] = program
 	return l
 }
 
@@ -187,30 +205,52 @@ func (l *Ledger) left() int64 {
 // floorLeft is how much of the class's floor is not used.
 func (l *Ledger) floorLeft(c Class) int64 { return max(l.bounds[c].Floor-l.used[c], 0) }
 
-// mostBeside is the largest single charge of a class that an urgent taker has room for beside the tables, which stay. The ledger
-// is locked.
+// mostBeside is the largest single charge of a class that an urgent taker has room for beside what lasts. The ledger is locked.
 func (l *Ledger) mostBeside(c Class) int64 {
-	most := l.total - max(l.used[Tables], l.bounds[Tables].Floor)
+	most := l.total
 	for k, b := range l.bounds {
-		if Class(k) != c && Class(k) != Tables {
+		switch {
+		case lasting[k]:
+			most -= max(l.used[k], b.Floor)
+		case Class(k) != c:
 			most -= b.Floor
 		}
 	}
 	return max(most, l.bounds[c].Floor)
 }
 
-// TooLarge says that a charge never has room, or has none beside the tables that are there.
+// Lasting is how many bytes the lasting classes have, without the program.
+func (l *Ledger) Lasting() int64 {
+	if l == nil {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lasts()
+}
+
+// lasts is Lasting of a locked ledger.
+func (l *Ledger) lasts() (n int64) {
+	for k, used := range l.used {
+		if lasting[k] && Class(k) != Program {
+			n += used
+		}
+	}
+	return n
+}
+
+// TooLarge says that a charge never has room, or has none beside the matrices, jobs, connections and modules that are there.
 type TooLarge struct {
 	Class        Class
 	Wanted, Most int64
-	Tables       int64 // 0: whatever there is
+	Beside       int64 // bytes of those; 0: whatever there is
 }
 
 // Error implements error.
 func (e *TooLarge) Error() string {
-	if e.Tables > 0 {
-		return fmt.Sprintf("%d bytes of %v, want at most %d beside matrices of %d: give the server more memory, or bring less at once",
-			e.Wanted, e.Class, e.Most, e.Tables)
+	if e.Beside > 0 {
+		return fmt.Sprintf("%d bytes of %v, want at most %d beside %d of matrices, jobs, connections and modules: give the server more "+
+			"memory, or bring less at once", e.Wanted, e.Class, e.Most, e.Beside)
 	}
 	return fmt.Sprintf("%d bytes of %v, want at most %d: give the server more memory, or bring less at once", e.Wanted, e.Class, e.Most)
 }

@@ -13,7 +13,7 @@ import (
 func ledger(t interface{ Fatal(...any) }) *Ledger {
 	l := New(100)
 	for _, err := range []error{l.Bound(Frames, Bounds{20, 50}), l.Bound(Queues, Bounds{0, 30}), l.Bound(Stage, Bounds{0, 100}),
-		l.Bound(Saves, Bounds{0, 100}), l.Bound(Small, Bounds{0, 100}), l.Reserve(10)} {
+		l.Bound(Saves, Bounds{0, 100}), l.Bound(Small, Bounds{0, 100}), l.Bound(Connections, Bounds{0, 100}), l.Reserve(10)} {
 		if err != nil {
 			t.Fatal(err)
 		}

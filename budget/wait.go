@@ -66,7 +66,7 @@ func (l *Ledger) hopeless(w *waiter) error {
 	if w.full = all > most && l.used[Saves] == 0; !w.full || !before {
 		return nil
 	}
-	return &TooLarge{Class: w.class, Wanted: all, Most: most, Tables: l.used[Tables]}
+	return &TooLarge{Class: w.class, Wanted: all, Most: most, Beside: l.lasts()}
 }
 
 // leave ends the waiting of w; false if it got its bytes in the meantime.

@@ -245,7 +245,7 @@ func TestHopeless(t *testing.T) {
 		saves.Release()
 		for range 2 {
 			err := <-failed
-			want := &TooLarge{Class: Frames, Wanted: 400 << 10, Most: 1<<20 - 600<<10 - 64<<10, Tables: 600 << 10}
+			want := &TooLarge{Class: Frames, Wanted: 400 << 10, Most: 1<<20 - 600<<10 - 96<<10, Beside: 600 << 10}
 			if large, ok := errors.AsType[*TooLarge](err); !ok || *large != *want {
 				t.Errorf("told %v, want %v", err, want)
 			}

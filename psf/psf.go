@@ -267,8 +267,12 @@ func (t *Table) With(more ...Func) (*Table, error) {
 	out := &Table{maps.Clone(t.funcs), t.rules}
 	for i := range more {
 		name := strings.ToLower(more[i].Name)
-		if name == "" || out.funcs[name] != nil {
-			return nil, fmt.Errorf("psf: function %q without a name, or with one that there is", more[i].Name)
+		if name == "" {
+			return nil, fmt.Errorf("psf: function: no name; give it one")
+		}
+		if out.funcs[name] != nil {
+			return nil, fmt.Errorf("psf: function %q: the name is that of a built-in function; choose another (a module has the name of its file)",
+				more[i].Name)
 		}
 		out.funcs[name] = &more[i]
 	}

@@ -14,32 +14,46 @@ import (
 // once everybody who retained it has released it. Methods of a nil Buffer do nothing.
 type Buffer struct {
 	b      []byte
-	size   int           // bits of its class; 0: too large to be kept
+	class  int           // of the buffers that are kept; -1: it is not kept
 	mapped kernel.Memory // that b lies in, or empty
 	held   []*Buffer
 	refs   atomic.Int32
 	charge budget.Charge
 }
 
-// Buffers from 4 KiB to 64 MiB are kept, by powers of two.
+// Buffers from 512 bytes to 64 MiB are kept for the next message. A class of them is 2^k, 1.25 x 2^k, 1.5 x 2^k or 1.75 x 2^k bytes,
+// so that a quarter at most is left over.
 const (
-	leastKept = 12
+	leastKept = 9
 	mostKept  = 26
+	classes   = 4*(mostKept-leastKept) + 1
 )
 
-var kept [mostKept + 1]sync.Pool
+var kept [classes]sync.Pool
+
+// classOf is the class of n bytes and the size of its buffers; -1 and n if they are too many to be kept.
+func classOf(n int) (class, size int) {
+	if n <= 1<<leastKept {
+		return 0, 1 << leastKept
+	}
+	low := bits.Len(uint(n-1)) - 1 // 2^low < n <= 2^(low+1)
+	quarter := 1 << (low - 2)
+	more := (n - 1<<low + quarter - 1) / quarter // 1 to 4
+	if class = 4*(low-leastKept) + more; class >= classes {
+		return -1, n
+	}
+	return class, 1<<low + more*quarter
+}
 
 // NewBuffer is n bytes, not cleared, that the caller has retained and that are counted in the charge.
 func NewBuffer(n int, charge budget.Charge) *Buffer {
-	size := max(leastKept, bits.Len(uint(max(n, 1)-1)))
-	if size > mostKept {
-		f := &Buffer{b: aligned(n), charge: charge}
-		f.refs.Store(1)
-		return f
+	class, size := classOf(n)
+	f := (*Buffer)(nil)
+	if class >= 0 {
+		f, _ = kept[class].Get().(*Buffer)
 	}
-	f, _ := kept[size].Get().(*Buffer)
 	if f == nil {
-		f = &Buffer{b: aligned(1 << size), size: size}
+		f = &Buffer{b: aligned(size), class: class}
 	}
 	f.b = f.b[:n]
 	f.charge = charge
@@ -47,17 +61,39 @@ func NewBuffer(n int, charge budget.Charge) *Buffer {
 	return f
 }
 
-// mapFrom is from how many bytes on memory may be mapped: below, huge pages would take more than they give.
-const mapFrom = 16 << 20
+// HeapMost is up to how many bytes memory lies in the Go heap, and LargePage the pages in which that comes which is mapped: it is taken
+// from the system as it is first written to.
+const (
+	HeapMost  = 2 << 20
+	LargePage = 2 << 20
+)
 
-// MappedBuffer is NewBuffer for what everybody who retains it is sure to release: if it is large it lies outside of the Go
-// heap, takes only what was written to, and goes back to the system at once when it is released, not when the collector comes.
+// Taken is how many bytes the process takes for a MappedBuffer of n bytes, which is what it has to be charged for.
+func Taken(n int) int64 {
+	if n <= HeapMost {
+		_, size := classOf(n)
+		return int64(size)
+	}
+	return int64(mappedSize(n))
+}
+
+// mappedSize is n bytes in whole large pages, with small pages for the rest if that is less than half a large one.
+func mappedSize(n int) int {
+	const page = 4 << 10
+	if rest := n % LargePage; rest > LargePage/2 {
+		return n - rest + LargePage
+	}
+	return (n + page - 1) &^ (page - 1)
+}
+
+// MappedBuffer is NewBuffer for what everybody who retains it is sure to release: above HeapMost it lies outside of the Go heap, takes
+// only what was written to, and goes back to the system at once when it is released, not when the collector comes.
 func MappedBuffer(n int, charge budget.Charge) *Buffer {
-	if n < mapFrom {
+	if n <= HeapMost {
 		return NewBuffer(n, charge)
 	}
-	f := &Buffer{charge: charge}
-	if f.mapped.Grow(n) != nil {
+	f := &Buffer{class: -1, charge: charge}
+	if f.mapped.Fit(mappedSize(n)) != nil {
 		return NewBuffer(n, charge)
 	}
 	f.b = f.mapped.Data()[:n]
@@ -117,9 +153,9 @@ func (f *Buffer) Release() {
 		h.Release()
 	}
 	f.held = nil
-	if f.size > 0 {
+	if f.class >= 0 {
 		f.charge.Release()
-		kept[f.size].Put(f)
+		kept[f.class].Put(f)
 		return
 	}
 	if len(f.mapped.Data()) > 0 {

@@ -30,6 +30,7 @@ type Exchange struct {
 	reserved int64          // its size
 	queue    *budget.Credit // where what it takes beyond that is counted
 	checked  Checker        // nil: it is answered as it is
+	beside   budget.Charge  // of what the handler has made of the request
 
 	mu     sync.Mutex
 	ctx    context.Context
@@ -43,8 +44,8 @@ func NewExchange(q *Request, from *Peer, send func(*Exchange, *Response, error))
 	return &Exchange{Request: q, From: from, send: send}
 }
 
-// Reserve gives the exchange n bytes that were taken for its answer, and where to count what it takes beyond them. Networks
-// call it, before anybody else has the exchange.
+// Reserve gives the exchange room for an answer of n bytes, [Taken] of which was charged, and where to count what it takes beyond that.
+// Networks call it, before anybody else has the exchange.
 func (x *Exchange) Reserve(room budget.Charge, n int64, queue *budget.Credit) {
 	x.room, x.queue, x.reserved = room, queue, n
 }
@@ -62,10 +63,10 @@ func (x *Exchange) Buffer(n int) *Buffer {
 		x.room = budget.Charge{}
 		return MappedBuffer(n, room)
 	case x.reserved >= size:
-		return MappedBuffer(n, x.room.Split(size))
+		return MappedBuffer(n, x.room.Split(Taken(n)))
 	case x.queue != nil:
 		x.room.Release()
-		return MappedBuffer(n, x.queue.Force(size))
+		return MappedBuffer(n, x.queue.Force(Taken(n)))
 	}
 	return NewBuffer(n, budget.Charge{})
 }
@@ -73,7 +74,7 @@ func (x *Exchange) Buffer(n int) *Buffer {
 // More is Buffer for values whose size is known only when they are read: n bytes, counted with beside others that the answer
 // takes. Several may be asked for at once, after Buffer, if that is called; see [Buffer.Hold].
 func (x *Exchange) More(n, beside int) *Buffer {
-	size := int64(n + beside)
+	size := Taken(n) + int64(beside)
 	room := x.room.Split(size)
 	switch {
 	case room.Bytes() > 0:
@@ -113,7 +114,11 @@ func (x *Exchange) finish(r *Response, err error) {
 	x.room.Release()
 	x.send(x, r, err)
 	memory.Release()
+	x.beside.Release()
 }
+
+// Hold has the charge be released after the answer. The handler calls it once, before anybody else has the exchange.
+func (x *Exchange) Hold(beside budget.Charge) { x.beside = beside }
 
 // Checker says whether a server may answer.
 type Checker interface {

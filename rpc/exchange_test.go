@@ -34,6 +34,17 @@ func TestBuffer(t *testing.T) {
 			}
 		}
 	}
+	for _, n := range []int{1, 512, 513, 640, 641, 1000, 4097, 100_001, 1<<20 + 1, 2 << 20, 2<<20 + 1, 3<<20 + 1, 4 << 20, 9<<20 + 77} {
+		taken := rpc.Taken(n)
+		if taken < int64(n) || n >= 512 && taken > int64(n)+int64(n)/4 && taken > int64(n)+1<<20 || taken%8 != 0 {
+			t.Errorf("%d bytes are taken for %d", taken, n)
+		}
+		f := rpc.NewBuffer(n, budget.Charge{})
+		if have := int64(cap(f.Bytes())); n <= rpc.HeapMost && have != taken {
+			t.Errorf("a buffer of %d bytes has %d, want the %d that are charged", n, have, taken)
+		}
+		f.Release()
+	}
 	var none *rpc.Buffer
 	none.Release()
 	if none.Retain() != nil || none.Bytes() != nil || none.Charge().Bytes() != 0 {
@@ -44,7 +55,9 @@ func TestBuffer(t *testing.T) {
 // The room that was taken for an answer is used by its buffer, and what is left of it is given back; what the answer takes
 // beyond it is counted all the same.
 func TestExchangeRoom(t *testing.T) {
-	for _, c := range []struct{ room, size, during int64 }{{100, 70, 100}, {100, 100, 100}, {100, 130, 130}, {0, 50, 50}, {100, 0, 100}} {
+	for _, c := range []struct{ room, size, during int64 }{
+		{1024, 640, 1024}, {1024, 1024, 1024}, {1024, 1280, 1280}, {0, 512, 512}, {1024, 0, 1024}, {1024, 600, 1024},
+	} {
 		ledger := budget.New(1 << 20)
 		queue := ledger.NewCredit(budget.Queues, 1)
 		queue.Close() // so that nothing is left in it
@@ -60,8 +73,8 @@ func TestExchangeRoom(t *testing.T) {
 			t.Errorf("%d bytes used for %d with room for %d, want %d", used, c.size, c.room, c.during)
 		}
 		x.Answer(&rpc.Response{Memory: f})
-		if used := ledger.Used()[budget.Queues]; used != c.size {
-			t.Errorf("%d bytes used after the answer, want those of its memory, %d", used, c.size)
+		if used := ledger.Used()[budget.Queues]; used != rpc.Taken(int(c.size)) {
+			t.Errorf("%d bytes used after the answer of %d, want those of its memory, %d", used, c.size, rpc.Taken(int(c.size)))
 		}
 		got.Release()
 		if used := ledger.Used(); used != (budget.Usage{}) {
@@ -145,18 +158,19 @@ func TestCallGivenUp(t *testing.T) {
 // What is read beside the buffer of an answer is counted in the same room, or beyond it all the same, with what else the answer
 // takes for it, and is given back with the buffer that holds it.
 func TestExchangeMore(t *testing.T) {
-	for _, c := range []struct{ room, during int64 }{{0, 230}, {20, 230}, {150, 230}, {230, 230}, {300, 300}} {
+	const whole = 512 + 2*(640+40)
+	for _, c := range []struct{ room, during int64 }{{0, whole}, {200, whole}, {1500, whole}, {whole, whole}, {3000, 3000}} {
 		ledger := budget.New(1 << 20)
 		queue := ledger.NewCredit(budget.Queues, 1)
 		queue.Close() // so that nothing is left in it
 		x := rpc.NewExchange(&rpc.Request{}, &rpc.Peer{}, func(_ *rpc.Exchange, r *rpc.Response, _ error) { r.Release() })
 		room, _ := ledger.TryTake(budget.Queues, c.room)
 		x.Reserve(room, c.room, queue)
-		f := x.Buffer(30)
+		f := x.Buffer(500)
 		for range 2 {
-			more := x.More(60, 40)
-			if len(more.Bytes()) != 60 {
-				t.Errorf("%d bytes, want 60", len(more.Bytes()))
+			more := x.More(600, 40)
+			if len(more.Bytes()) != 600 {
+				t.Errorf("%d bytes, want 600", len(more.Bytes()))
 			}
 			f.Hold(more)
 		}
@@ -165,8 +179,8 @@ func TestExchangeMore(t *testing.T) {
 		}
 		f.Retain()
 		x.Answer(&rpc.Response{Memory: f})
-		if used := ledger.Used()[budget.Queues]; used != 230 {
-			t.Errorf("%d bytes used while one still uses them, want 230", used)
+		if used := ledger.Used()[budget.Queues]; used != whole {
+			t.Errorf("%d bytes used while one still uses them, want %d", used, whole)
 		}
 		f.Release()
 		if used := ledger.Used(); used != (budget.Usage{}) {

@@ -22,10 +22,22 @@ const Ops = len(ops)
 // Meter counts the requests of one connection by operation: a connection writes to no memory that others write to, and whoever
 // wants to know adds the meters up. The zero Meter is ready. Methods may be called by many goroutines.
 type Meter struct {
-	ops [Ops]struct {
-		errors, nanos atomic.Uint64
-		buckets       [Buckets]atomic.Uint64
+	ops [Ops]atomic.Pointer[opCounts]
+}
+
+// opCounts are of one operation, from its first request on: most connections use few.
+type opCounts struct {
+	errors, nanos atomic.Uint64
+	buckets       [Buckets]atomic.Uint64
+}
+
+func (m *Meter) of(op Op) *opCounts {
+	at := &m.ops[op]
+	if o := at.Load(); o != nil {
+		return o
 	}
+	at.CompareAndSwap(nil, new(opCounts))
+	return at.Load()
 }
 
 // Count counts a request that was answered, perhaps with an error, after so long.
@@ -33,7 +45,7 @@ func (m *Meter) Count(op Op, failed bool, took time.Duration) {
 	if int(op) >= Ops {
 		op = OpInvalid
 	}
-	o := &m.ops[op]
+	o := m.of(op)
 	o.nanos.Add(uint64(max(took, 0)))
 	o.buckets[min(max(bits.Len64(uint64(max(took, 0)))-leastBits, 0), Buckets-1)].Add(1)
 	if failed {
@@ -44,7 +56,10 @@ func (m *Meter) Count(op Op, failed bool, took time.Duration) {
 // AddTo adds what was counted to the sum.
 func (m *Meter) AddTo(sum *Measures) {
 	for i := range m.ops {
-		from, to := &m.ops[i], &sum[i]
+		from, to := m.ops[i].Load(), &sum[i]
+		if from == nil {
+			continue
+		}
 		to.Errors += from.errors.Load()
 		to.Nanos += from.nanos.Load()
 		for b := range from.buckets {

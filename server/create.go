@@ -70,6 +70,9 @@ func (s *Server) newStore(j *job, a *rpc.Create, spec *rpc.Spec) (*store, error)
 	if err := m.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", rpc.ErrMalformed, err)
 	}
+	if err := checkTexts(m); err != nil {
+		return nil, err
+	}
 	cut, err := part.Lookup(spec.Partitioner, m)
 	if err != nil {
 		return nil, fmt.Errorf("matrix %q: %w: %w", m.Name, rpc.ErrRefused, err)

@@ -102,7 +102,7 @@ func TestCrowdUnderRule(t *testing.T) {
 		}
 		return matrix.Block{At: m.Rect(), Data: &matrix.Dense[float32]{Val: v}}
 	}
-	crowd{m, 24, 2, 4 << 20, ones, -0.5, true}.run(t) // the rate times the mean of gradients of 1
+	crowd{m, 24, 2, 5 << 20, ones, -0.5, true}.run(t) // the rate times the mean of gradients of 1
 }
 
 // TestCrowd: tasks that push many times what there is memory for are slowed down and finish, with the right sums: whatever

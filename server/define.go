@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"thole.example/budget"
 	"thole.example/psf"
 	"thole.example/rpc"
 	"thole.example/wasm"
@@ -32,6 +33,7 @@ type defined struct {
 	sum    [sha256.Size]byte
 	module *wasm.Module
 	text   []byte // as it came, if the job has a log
+	about  held
 }
 
 // moduleLimit is how many functions of its own a job can have.
@@ -48,18 +50,22 @@ func (f *functions) table(s *Server) *psf.Table {
 // define compiles a module and makes it a function of the job. Every task may define it, all of them the same.
 func (s *Server) define(m *member, x *rpc.Exchange) {
 	m.background(x, func(ctx context.Context) (*rpc.Response, error) {
-		if err := m.job.define(x.Func, bytes.Clone(x.Arg)); err != nil {
+		if err := m.job.define(x.Func, bytes.Clone(x.Arg), accountsOf(m.job, x)); err != nil {
 			return nil, err
 		}
 		return nil, m.job.log.sync(ctx)
 	})
 }
 
-func (j *job) define(name string, module []byte) error {
+// define makes a module a function of the job, which is counted for the accounts, too.
+func (j *job) define(name string, module []byte, to accounts) error {
 	s, f := j.server, &j.functions
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	sum := sha256.Sum256(module)
+	if err := checkName("function", name); err != nil {
+		return err
+	}
 	switch have, there := f.modules[name]; {
 	case s.Modules == nil:
 		return fmt.Errorf("function %q: this server runs no modules: %w", name, rpc.ErrRefused)
@@ -74,7 +80,7 @@ func (j *job) define(name string, module []byte) error {
 	}
 	// Not the caller's context: others may wait for the same module.
 	own, err := s.Modules.Compile(context.Background(), name, module, wasm.Limits{})
-	if errors.Is(err, wasm.ErrFull) {
+	if _, full := errors.AsType[*budget.TooLarge](err); full || errors.Is(err, wasm.ErrFull) {
 		return fmt.Errorf("function %q: %w: %w (a job that ends gives its modules back)", name, rpc.ErrRefused, err)
 	}
 	if err != nil {
@@ -91,6 +97,10 @@ func (j *job) define(name string, module []byte) error {
 	d := defined{sum: sum, module: own}
 	if j.log != nil {
 		d.text = module
+	}
+	if d.about, err = s.hold(budget.Modules, functionBytes+int64(len(d.text)), to); err != nil {
+		own.Close()
+		return fmt.Errorf("function %q: %w: %w", name, rpc.ErrRefused, err)
 	}
 	f.modules[name] = d
 	j.log.request(recordDefine, -1, &rpc.Request{Op: rpc.OpDefine, Func: name, Arg: module}, nil, changes(&rpc.Request{}))
@@ -123,5 +133,7 @@ func (f *functions) free() {
 	f.closed = true
 	for _, d := range f.modules {
 		d.module.Close()
+		d.about.release()
 	}
+	f.modules = nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"thole.example/budget"
 	"thole.example/format"
 	"thole.example/matrix"
 	"thole.example/psf"
@@ -202,7 +203,10 @@ func (v *visit) run() error {
 
 // wrong is the error of a function, with its name.
 func (v *visit) wrong(err error) error {
+	_, full := errors.AsType[*budget.TooLarge](err)
 	switch {
+	case full: // for a module's memory
+		err = fmt.Errorf("%s on matrix %q: %w: %w", v.b.x.Func, v.at.of.meta.Name, rpc.ErrRefused, err)
 	case errors.Is(err, rpc.ErrInternal) || errors.Is(err, rpc.ErrAborted) || errors.Is(err, rpc.ErrTooLarge):
 		err = fmt.Errorf("%s on matrix %q: %w", v.b.x.Func, v.at.of.meta.Name, err)
 	case err != nil:

@@ -20,6 +20,7 @@ type job struct {
 	name      string
 	server    *Server
 	account   *access.Account // nil: it has no limits
+	about     held            // of the job itself
 	box       mailbox
 	stores    atomic.Pointer[[]*store] // by number; 0 is none. Replaced, never changed
 	slowest   atomic.Int32             // of the tasks' own clocks

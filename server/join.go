@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"thole.example/access"
+	"thole.example/budget"
 	"thole.example/rpc"
 	"thole.example/ssp"
 )
@@ -34,7 +36,7 @@ func (s *Server) join(x *rpc.Exchange) {
 		x.Fail(fmt.Errorf("join: %w: %w", rpc.ErrMalformed, err))
 		return
 	}
-	if err := s.otherRole(&a); err != nil {
+	if err := cmp.Or(checkJoin(&a), s.otherRole(&a)); err != nil {
 		x.Fail(err)
 		return
 	}
@@ -140,8 +142,12 @@ func (s *Server) enter(a *rpc.Join, log *jobLog) (*job, error) {
 	if seen := s.launches[a.Job]; a.Launch < seen {
 		return nil, staleLaunch(a, seen)
 	}
+	about, err := s.hold(budget.Metadata, sizeOfJob(a), nil)
+	if err != nil {
+		return nil, fmt.Errorf("job %q: %w: %w", a.Job, rpc.ErrRefused, err)
+	}
 	j = s.newJob(a.Job, log)
-	j.launch = a.Launch
+	j.about, j.launch = about, a.Launch
 	s.logger().Info("job began", "job", a.Job, "attempt", a.Attempt, "tasks", a.Tasks, "bound", a.Bound.String())
 	return j, nil
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -16,49 +17,52 @@ import (
 
 // tablesLeft is how much tables may still take. What messages and staged deltas have for now does not count: it goes when
 // the tables grow, others wait for it, or it goes to disk.
-func (s *Server) tablesLeft() int64 {
-	if s.Ledger == nil {
-		return math.MaxInt64
-	}
-	return s.Ledger.Most(budget.Tables) - s.Ledger.Used()[budget.Tables]
-}
-
-// take counts n bytes of tables, if there is room for them.
-func (s *Server) take(n int64) (budget.Charge, bool) {
-	if n > s.tablesLeft() {
-		return budget.Charge{}, false
-	}
-	return s.Ledger.Force(budget.Tables, n), true
-}
+func (s *Server) tablesLeft() int64 { return s.Ledger.Left() }
 
 // tooMuch says what there is no room for, and how much there is.
 func (s *Server) tooMuch(what string, args ...any) error {
-	return fmt.Errorf(what+" beside %s that matrices have, want at most %s in all: %w (--memory is %s)",
-		append(args, format.Bytes(s.Ledger.Used()[budget.Tables]), format.Bytes(s.Ledger.Most(budget.Tables)),
+	return fmt.Errorf(what+" beside %s that matrices, jobs, connections and modules have, want at most %s in all: %w (--memory is %s)",
+		append(args, format.Bytes(s.Ledger.Lasting()), format.Bytes(s.Ledger.Most(budget.Tables)),
 			rpc.ErrRefused, format.Bytes(s.Ledger.Total()))...)
 }
 
-// takeTables counts what dense partitions take from the start, or says that it would be too much.
+// takeTables counts what matrices take from the start: what they are apart from their values, and dense partitions. If that is too much
+// the error says so, and nothing is counted.
 func (s *Server) takeTables(stores []*store) error {
 	for i, st := range stores {
-		n := st.denseBytes()
-		if err := st.accounts.take(n, st.here()); err != nil {
+		if err := s.takeTable(st); err != nil {
 			release(stores[:i])
 			return err
 		}
-		var ok bool
-		if st.reserved, ok = s.take(n); !ok {
-			st.accounts.add(-n, -st.here())
-			release(stores[:i])
-			return s.tooMuch("matrix %q would take %s on this server", st.meta.Name, format.Bytes(n))
-		}
 	}
+	return nil
+}
+
+func (s *Server) takeTable(st *store) error {
+	n, apart := st.denseBytes(), st.bytes()
+	if err := st.accounts.take(n, st.here()); err != nil {
+		return err
+	}
+	about, err := s.hold(budget.Metadata, apart, st.accounts)
+	if err == nil {
+		st.reserved, err = s.Ledger.Hold(budget.Tables, n)
+	}
+	if err != nil {
+		about.release()
+		st.accounts.add(-n, -st.here())
+		if _, full := errors.AsType[*budget.TooLarge](err); !full {
+			return err
+		}
+		return s.tooMuch("matrix %q would take %s on this server", st.meta.Name, format.Bytes(max(n, apart)))
+	}
+	st.about = about
 	return nil
 }
 
 // release gives back what was counted for matrices that were not made.
 func release(stores []*store) {
 	for _, s := range stores {
+		s.about.release()
 		s.reserved.Release()
 		s.accounts.add(-s.denseBytes(), -s.here())
 	}

@@ -33,7 +33,7 @@ func (s *Server) widen(j *job, x *rpc.Exchange) error {
 	}
 	q := *x.Request
 	q.Parts = make([]rpc.Part, len(x.Parts))
-	q.Memory = rpc.NewBuffer(int(size), s.Ledger.Force(budget.Queues, size))
+	q.Memory = rpc.MappedBuffer(int(size), s.Ledger.Force(budget.Queues, rpc.Taken(int(size))))
 	room := q.Memory.Bytes()
 	for i, p := range x.Parts {
 		var err error

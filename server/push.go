@@ -205,7 +205,7 @@ func (s *Server) detach(x *rpc.Exchange) {
 		return // it is answered soon
 	}
 	memory := q.Memory
-	q.Memory = rpc.NewBuffer(n, s.Ledger.Force(budget.Queues, int64(n)))
+	q.Memory = rpc.MappedBuffer(n, s.Ledger.Force(budget.Queues, rpc.Taken(n)))
 	room, _ := wire.Numbers[int64](q.Memory.Bytes())
 	for i := range q.Parts {
 		k := copy(room, q.Parts[i].Keys)

@@ -106,7 +106,7 @@ func (b *rebasing) begin(position uint64) error {
 	for _, name := range b.head.Functions {
 		text, err := b.in.Note()
 		if err == nil {
-			err = b.r.j.define(name, text)
+			err = b.r.j.define(name, text, nil)
 		}
 		if err != nil {
 			return err
@@ -228,7 +228,7 @@ func (s *store) staged(task, clock int, from *state.Delta) (*delta, error) {
 		return s.bringCall(&p)
 	}
 	n := 8*len(from.Keys) + len(from.Values)
-	memory := rpc.NewBuffer(n, s.job.server.Ledger.Force(budget.Queues, int64(n)))
+	memory := rpc.MappedBuffer(n, s.job.server.Ledger.Force(budget.Queues, rpc.Taken(n)))
 	if from.Keys != nil {
 		keys, _ := wire.Numbers[int64](memory.Bytes()[:8*len(from.Keys)])
 		copy(keys, from.Keys)

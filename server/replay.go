@@ -383,7 +383,7 @@ func (r *replay) request(body []byte) (q *rpc.Request, m *member, err error) {
 		return nil, nil, fmt.Errorf("a record of %d bytes, want a request: %w", len(body), journal.ErrForeign)
 	}
 	body = body[requestHead:]
-	memory := rpc.NewBuffer(len(body), r.s.Ledger.Force(budget.Queues, int64(len(body))))
+	memory := rpc.MappedBuffer(len(body), r.s.Ledger.Force(budget.Queues, rpc.Taken(len(body))))
 	copy(memory.Bytes(), body)
 	q, err = rpc.ReadRequest(memory.Bytes())
 	if err == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"thole.example/budget"
 	"thole.example/journal"
 	"thole.example/rpc"
 	"thole.example/ssp"
@@ -27,6 +28,7 @@ func (r *replay) beginJob(name string) {
 	r.s.mu.Lock()
 	before := r.s.jobs[name]
 	r.j = r.s.newJob(name, r.log)
+	r.j.about.charge = r.s.Ledger.Force(budget.Metadata, jobBytes+2*int64(len(name)))
 	r.s.mu.Unlock()
 	j := r.j // what it loads ends with the replay
 	r.free = context.AfterFunc(r.ctx, func() { j.cancel(context.Cause(r.ctx)) })

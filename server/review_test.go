@@ -26,7 +26,10 @@ import (
 // alone lets it be given back, has not pushed yet. Nobody is refused, nobody waits for ever, and the sums are right.
 func TestSlowTaskComesThrough(t *testing.T) {
 	const tasks, cols, rounds = 13, 12_500, 4 // 100 kB of f64 in each push, 5 MB together
-	ledger := budget.New(1 << 20)
+	ledger := budget.New(1<<20 + tasks<<15)   // with room for the connections
+	if err := ledger.Bound(budget.Connections, budget.Bounds{Ceiling: tasks << 15}); err != nil {
+		t.Fatal(err)
+	}
 	s := &server.Server{Funcs: table(t), Codecs: codecs, Bucket: &blob.Mem{}, Ledger: ledger, Scratch: t.TempDir()}
 	net := &tcp.Network{Log: slog.New(slog.DiscardHandler)}
 	counting := *net

@@ -113,6 +113,7 @@ func (s *Server) Serve(x *rpc.Exchange) {
 	}
 	switch x.Op {
 	case rpc.OpJoin:
+		s.decoded(x)
 		s.join(x)
 		return
 	case rpc.OpFollow:
@@ -127,6 +128,7 @@ func (s *Server) Serve(x *rpc.Exchange) {
 	}
 	m := memberOf(x.From)
 	serve := ops[x.Op]
+	s.decoded(x)
 	switch {
 	case m == nil && x.Op == rpc.OpCatalog: // whoever looks where a job is has none yet
 		s.catalogOf(x)
@@ -234,6 +236,10 @@ func (s *Server) close(j *job) {
 	left.Store(1)
 	done := func() {
 		if left.Add(-1) == 0 {
+			for _, st := range (*j.stores.Load())[1:] {
+				st.about.release()
+			}
+			j.about.release()
 			j.functions.close()
 			go s.gone(j)
 		}

@@ -35,6 +35,7 @@ type store struct {
 	choice     rpc.NonFinite // what becomes of values that are not finite
 	nonFinite  int64         // parts of pushes with such values; the job's mailbox counts
 	reserved   budget.Charge // of dense partitions, until they are made
+	about      held          // of what is no value
 	accounts   accounts
 	saidPaging atomic.Bool           // that rows go to disk
 	noDisk     atomic.Pointer[error] // why rows could not go to disk when that was tried last

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 )
 
 // Instance is a module with memory of its own, for one argument. It is of one goroutine at a time. After an error it cannot be
@@ -24,6 +25,7 @@ type Instance struct {
 	stack  [6]uint64
 	busy   atomic.Bool
 	broken error
+	memory *memory // that mem is; nil until there is some
 
 	buffer, size uint32 // of the module's memory
 
@@ -82,16 +84,23 @@ func (m *Module) instance(ctx context.Context) (in *Instance, err error) {
 	caller := ctx
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, callingKey{}, in), m.limits.Time)
 	defer cancel()
+	ctx = experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(in.allocate))
 	defer func() {
 		if p := recover(); p != nil {
+			in.memory.Free()
 			in, err = nil, m.failed("start", "the engine fails: %v", p)
 		}
 	}()
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions(exportStart)
 	mod, err := m.rt.engine.InstantiateModule(ctx, m.c.code, config)
-	if err != nil || in.exit != nil {
+	full := in.memory != nil && in.memory.plain != nil
+	if err != nil || in.exit != nil || full {
 		if mod != nil {
 			err = errors.Join(err, mod.Close(context.WithoutCancel(ctx)))
+		}
+		in.memory.Free()
+		if full {
+			return nil, fmt.Errorf("wasm: %s: %w", m.name, in.memory.full)
 		}
 		return nil, in.why(caller, ctx, "start", err)
 	}
@@ -151,6 +160,9 @@ func (in *Instance) why(caller, ctx context.Context, name string, err error) err
 		reason = "the runtime is closed"
 	case err != nil:
 		reason = firstLine(err)
+	}
+	if in.memory != nil && in.memory.full != nil {
+		return fmt.Errorf("wasm: %s: %s: %s; its memory could not grow: %w", in.m.name, name, reason, in.memory.full)
 	}
 	if said := strings.TrimSpace(strings.ToValidUTF8(string(in.said), "?")); said != "" {
 		reason += "; it said: " + said
@@ -219,6 +231,9 @@ func (in *Instance) refused(ctx context.Context, name, reason string) error {
 				reason = strings.ToValidUTF8(string(text), "?")
 			}
 		}
+	}
+	if in.memory != nil && in.memory.full != nil {
+		reason += "; its memory could not grow: " + in.memory.full.Error()
 	}
 	return in.bad(name, "%s", reason)
 }

@@ -18,6 +18,8 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+
+	"thole.example/budget"
 )
 
 // ABI is the version of the interface that modules have to have.
@@ -58,6 +60,9 @@ var ErrFull = errors.New("no room for another module")
 
 // Runtime compiles modules and keeps what it compiled. A process has one; many goroutines may use it at once.
 type Runtime struct {
+	// Ledger counts compiled modules and the memory of instances (budget.Modules); nil: nothing does. It is set before the first use.
+	Ledger *budget.Ledger
+
 	engine  wazero.Runtime
 	modules int
 
@@ -76,6 +81,7 @@ type compiled struct {
 	about Description
 	has   map[string]bool // functions of the ABI
 	users int
+	bytes budget.Charge
 }
 
 // key tells compiled modules apart: by their bytes, and by what is written into them.
@@ -147,15 +153,19 @@ func (r *Runtime) Compile(ctx context.Context, name string, module []byte, limit
 	if err != nil {
 		return nil, err
 	}
-	if err := r.room(ctx); err != nil {
-		return nil, err
+	bytes, err := r.room(ctx, int64(len(ready))*compilerBytes)
+	if err != nil {
+		return nil, fmt.Errorf("wasm: %s: %w", name, err)
 	}
 	code, err := r.compile(ctx, ready)
 	if err != nil {
+		bytes.Release()
 		return nil, fmt.Errorf("wasm: %s: %s", name, firstLine(err))
 	}
-	m.c = &compiled{key: k, code: code, users: 1}
+	bytes.Resize(int64(len(ready)) * codeBytes)
+	m.c = &compiled{key: k, code: code, users: 1, bytes: bytes}
 	if err := m.examine(ctx); err != nil {
+		m.c.bytes.Release()
 		return nil, errors.Join(err, code.Close(ctx))
 	}
 	r.mu.Lock()
@@ -188,20 +198,39 @@ func (r *Runtime) take(k key) *compiled {
 	return c
 }
 
-// room forgets the module that was not used for longest, if there are too many.
-func (r *Runtime) room(ctx context.Context) error {
+// What a module takes for each of its bytes: while it is compiled, and as machine code with what the engine knows of it.
+const (
+	compilerBytes = 18
+	codeBytes     = 6
+)
+
+// room counts n bytes for a module that is about to be compiled. It forgets those that were not used for longest while there are too many,
+// or no memory.
+func (r *Runtime) room(ctx context.Context, n int64) (budget.Charge, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.kept) < r.modules {
-		return nil
+	for {
+		unused := slices.IndexFunc(r.kept, func(c *compiled) bool { return c.users == 0 })
+		if many := len(r.kept) >= r.modules; !many || unused < 0 {
+			if many {
+				return budget.Charge{}, fmt.Errorf("%w: %d modules are in use, the most that are kept; one of them has to be closed first",
+					ErrFull, len(r.kept))
+			}
+			bytes, err := r.Ledger.Hold(budget.Modules, n)
+			if err == nil {
+				return bytes, nil
+			}
+			if unused < 0 {
+				return budget.Charge{}, fmt.Errorf("%w: %w", ErrFull, err)
+			}
+		}
+		c := r.kept[unused]
+		r.kept = slices.Delete(r.kept, unused, unused+1)
+		c.bytes.Release()
+		if err := c.code.Close(ctx); err != nil {
+			return budget.Charge{}, err
+		}
 	}
-	at := slices.IndexFunc(r.kept, func(c *compiled) bool { return c.users == 0 })
-	if at < 0 {
-		return fmt.Errorf("wasm: %w: %d modules are in use, the most that are kept; one of them has to be closed first", ErrFull, len(r.kept))
-	}
-	c := r.kept[at]
-	r.kept = slices.Delete(r.kept, at, at+1)
-	return c.code.Close(ctx)
 }
 
 // Close says that the module is not used any more; its instances have to be closed before. Closing it again does nothing.

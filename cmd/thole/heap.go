@@ -14,7 +14,7 @@ import (
 
 const (
 	// heapEvery is how often the bound of the Go heap follows what else the process takes.
-	heapEvery = 100 * time.Millisecond
+	heapEvery = 25 * time.Millisecond
 	// leastHeap is the part of the memory that the Go heap may have in any case: a collector that runs all the time helps
 	// nobody.
 	leastHeap = 8
@@ -45,8 +45,8 @@ func followHeap(is int) {
 }
 
 // boundHeap keeps the garbage of this process within the memory that it may take, until ctx ends: the collector may let the
-// heap grow by what tables and messages, which lie outside of it, leave.
-func boundHeap(ctx context.Context, total int64) {
+// heap grow by what the process has beside it (outsideHeap or besideHeap) leaves.
+func boundHeap(ctx context.Context, total int64, besides func() int64) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return // whoever sets it knows better
 	}
@@ -54,7 +54,7 @@ func boundHeap(ctx context.Context, total int64) {
 	defer tick.Stop()
 	defer debug.SetMemoryLimit(math.MaxInt64)
 	for {
-		n, is := max(total-outsideHeap(), total/leastHeap), debug.SetMemoryLimit(-1)
+		n, is := max(total-besides(), total/leastHeap), debug.SetMemoryLimit(-1)
 		if max(n-is, is-n) > total/64 {
 			debug.SetMemoryLimit(n)
 		}
@@ -69,17 +69,31 @@ func boundHeap(ctx context.Context, total int64) {
 // outsideHeap is the memory of this process that the Go runtime has not got from the system, in bytes, without pages of files, which the
 // system takes back when it needs them; 0 if the system does not tell.
 func outsideHeap() int64 {
+	_, ofFiles := residentMemory()
+	return max(0, besideHeap()-ofFiles)
+}
+
+// besideHeap is outsideHeap with the pages of files, such as those of the program.
+func besideHeap() int64 {
+	resident, _ := residentMemory()
+	of := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(of)
+	return max(0, resident-int64(of[0].Value.Uint64()-of[1].Value.Uint64()))
+}
+
+// residentMemory is the memory of this process, in bytes, and how much of it are pages of files, such as its code; 0 if the system does
+// not tell.
+func residentMemory() (all, ofFiles int64) {
 	text, err := os.ReadFile("/proc/self/statm")
 	fields := strings.Fields(string(text))
 	if err != nil || len(fields) < 3 {
-		return 0
+		return 0, 0
 	}
-	resident, err := strconv.ParseInt(fields[1], 10, 64)
+	all, err = strconv.ParseInt(fields[1], 10, 64)
 	ofFiles, err2 := strconv.ParseInt(fields[2], 10, 64)
 	if err != nil || err2 != nil {
-		return 0
+		return 0, 0
 	}
-	of := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
-	metrics.Read(of)
-	return max(0, (resident-ofFiles)*int64(os.Getpagesize())-int64(of[0].Value.Uint64()-of[1].Value.Uint64()))
+	page := int64(os.Getpagesize())
+	return all * page, ofFiles * page
 }

@@ -16,7 +16,7 @@ func TestBoundHeap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		const total = 8 << 30
-		go boundHeap(ctx, total)
+		go boundHeap(ctx, total, outsideHeap)
 		bounded := func(want bool) {
 			t.Helper()
 			time.Sleep(heapEvery)

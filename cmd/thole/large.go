@@ -51,7 +51,7 @@ const collected = 2
 // bounded keeps what the collector leaves within the memory of the process, until ctx ends.
 func (l *large) bounded(ctx context.Context) {
 	if l.most > 0 {
-		go boundHeap(ctx, l.most-l.most/8)
+		go boundHeap(ctx, l.most-l.most/8, outsideHeap)
 	}
 }
 

@@ -55,7 +55,14 @@ func availableMemory() int64 {
 // defaultMemory is the bound of the servers of this process where the user gives none, in bytes; 0: none.
 func defaultMemory() int64 { return machineMemory() / memoryParts * memoryShare }
 
-// memoryBound is a ledger of as many bytes as the text says, for all servers of this process; nil: no bound.
+// programShare is the part of its memory, of programParts, that the program itself is counted with at most: what is left serves.
+const (
+	programShare = 5
+	programParts = 8
+)
+
+// memoryBound is a ledger of as many bytes as the text says, for all servers of this process; nil: no bound. What the process has in memory
+// now is counted in it.
 func memoryBound(text string) (*budget.Ledger, error) {
 	n, err := parseSize("memory", text)
 	if err != nil {
@@ -67,5 +74,6 @@ func memoryBound(text string) (*budget.Ledger, error) {
 	if n <= 0 {
 		return nil, nil
 	}
-	return budget.New(n), nil
+	resident, _ := residentMemory()
+	return budget.NewWithProgram(n, min(resident, n/programParts*programShare)), nil
 }

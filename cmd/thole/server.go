@@ -289,7 +289,8 @@ func serve(ctx, asked context.Context, e *env, o *serverOptions, log *slog.Logge
 	}
 	defer unseen()
 	if o.ledger != nil {
-		go boundHeap(ctx, o.ledger.Total())
+		dropCode()
+		go boundHeap(ctx, o.ledger.Total(), besideHeap)
 	}
 	fmt.Fprintf(e.out, "listening at %s\n", o.claiming.reached(l.Addr(), net.InterfaceAddrs))
 	err = role.stay(ctx, e.out, l.Addr(), line, log)

@@ -44,6 +44,7 @@ func newServer(ctx context.Context, bucket blob.Bucket, ledger *budget.Ledger, l
 	if err != nil {
 		return nil, err
 	}
+	modules.Ledger = ledger
 	return &server.Server{Funcs: funcs, Codecs: codecs(), Bucket: bucket, Ledger: ledger, Log: log, Modules: modules}, nil
 }
 

@@ -3,6 +3,7 @@ package tcp
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -213,7 +214,8 @@ func TestNoRoomBesideTables(t *testing.T) {
 			_, err := c.Start(b.Context(), &rpc.Request{Arg: make([]byte, size)}).Wait(b.Context())
 			if size < 1<<20 && err != nil {
 				b.Errorf("%d bytes: %v", size, err)
-			} else if size > 1<<20 && (!errors.Is(err, rpc.ErrTooLarge) || !strings.Contains(err.Error(), "beside matrices of 62914560")) {
+			} else if size > 1<<20 && (!errors.Is(err, rpc.ErrTooLarge) ||
+				!strings.Contains(err.Error(), fmt.Sprintf("beside %d of matrices, jobs", 60<<20+connectionBytes))) {
 				b.Errorf("%d bytes: got %v, want that there is no room", size, err)
 			}
 		}

@@ -122,8 +122,13 @@ func (r *reader) body(h head) (*rpc.Buffer, error) {
 	if n > lastStep {
 		class = budget.Frames
 	}
-	if most := r.ledger.Most(class); int64(n) > most {
-		return nil, r.drop(n, &budget.TooLarge{Class: class, Wanted: int64(n), Most: most})
+	taken := rpc.Taken(n)
+	if most := r.ledger.Most(class); taken > most {
+		wanted := int64(n)
+		if wanted <= most {
+			wanted = taken
+		}
+		return nil, r.drop(n, &budget.TooLarge{Class: class, Wanted: wanted, Most: most})
 	}
 	switch {
 	case r.yields && n > firstStep:
@@ -131,7 +136,7 @@ func (r *reader) body(h head) (*rpc.Buffer, error) {
 	case n <= max(firstStep, min(r.proven, lastStep)):
 		return r.atOnce(h)
 	}
-	claim, err := r.ledger.Claim(class, int64(n))
+	claim, err := r.ledger.Claim(class, taken)
 	if err != nil {
 		return nil, err
 	}
@@ -160,14 +165,15 @@ func (r *reader) drop(n int, why error) error {
 
 // atOnce reads a small body, or one of a size that the connection has brought before.
 func (r *reader) atOnce(h head) (*rpc.Buffer, error) {
-	charge, ok := r.credit.TryTake(int64(h.size))
+	taken := rpc.Taken(int(h.size))
+	charge, ok := r.credit.TryTake(taken)
 	if !ok {
 		if r.yields {
 			return nil, errInterrupted
 		}
 		var err error
 		r.pause(noRoom)
-		charge, err = r.credit.Take(r.ctx, int64(h.size), r.urgent)
+		charge, err = r.credit.Take(r.ctx, taken, r.urgent)
 		r.resume()
 		if err != nil {
 			return nil, r.drop(int(h.size), err)
@@ -203,20 +209,26 @@ func (r *reader) fill(h head, sum uint32, b []byte) (uint32, error) {
 
 // inSteps reads a large body: there must be a byte of each step before room is taken for it.
 func (r *reader) inSteps(h head, claim *budget.Claim) (f *rpc.Buffer, err error) {
-	n, come, sum := int(h.size), 0, uint32(0)
+	n, come, sum, taken := int(h.size), 0, uint32(0), int64(0)
 	for come < n {
 		if _, err = r.br.Peek(1); err != nil {
 			return f, early(err)
 		}
-		step := min(n-come, max(firstStep, min(come, lastStep)))
-		r.pause(noRoom)
-		err = claim.Take(r.ctx, int64(step), r.urgent)
-		r.resume()
-		if err != nil {
-			return f, r.drop(n-come, err)
+		step, size, needs := r.step(n, come)
+		if size <= len(f.Bytes()) && needs < taken { // it was given more than this step needs
+			needs = taken
 		}
-		if len(f.Bytes()) < come+step {
-			more := r.room(n, come+step)
+		if needs > taken {
+			r.pause(noRoom)
+			err = claim.Take(r.ctx, needs-taken, r.urgent)
+			r.resume()
+			if err != nil {
+				return f, r.drop(n-come, err)
+			}
+			taken = needs
+		}
+		if size > len(f.Bytes()) {
+			more := r.memory(size)
 			copy(more.Bytes(), f.Bytes()[:come])
 			f.Release()
 			f = more
@@ -233,16 +245,30 @@ func (r *reader) inSteps(h head, claim *budget.Claim) (f *rpc.Buffer, err error)
 	return f, nil
 }
 
-// room is memory for the bytes of a body of n of which some are coming: no more than twice these, or as the connection has
-// brought before, or nothing that is taken before it is written to.
-func (r *reader) room(n, coming int) *rpc.Buffer {
+// step is what comes next of a body of n bytes of which some have come: how many bytes at once, in a buffer of which size, and what
+// that buffer takes until then. A server's is never larger than what comes into it, unless the connection has brought as much before,
+// or it is mapped, and so takes nothing before it is written to: large pages of it are taken whole.
+func (r *reader) step(n, come int) (step, size int, taken int64) {
+	step = min(n-come, max(firstStep, min(come, lastStep)))
 	switch {
 	case !r.mapped:
-		return rpc.NewBuffer(min(n, max(r.proven, 2*coming)), budget.Charge{})
-	case coming > lastStep:
-		return rpc.MappedBuffer(n, budget.Charge{})
+		size = min(n, max(r.proven, 2*(come+step)))
+		return step, size, int64(come + step)
+	case n > rpc.HeapMost && max(come, r.proven) >= lastStep:
+		step = min(n-come, rpc.LargePage-come%rpc.LargePage)
+		pages := (come + step + rpc.LargePage - 1) / rpc.LargePage
+		return step, n, min(rpc.Taken(n), int64(pages)*rpc.LargePage)
 	}
-	return rpc.NewBuffer(min(n, max(min(r.proven, lastStep), 2*coming)), budget.Charge{})
+	size = min(n, max(min(r.proven, lastStep), come+step))
+	return step, size, rpc.Taken(size)
+}
+
+// memory is a buffer for a body. It is counted when the body is there: what was taken for it until then the claim has.
+func (r *reader) memory(size int) *rpc.Buffer {
+	if r.mapped {
+		return rpc.MappedBuffer(size, budget.Charge{})
+	}
+	return rpc.NewBuffer(size, budget.Charge{})
 }
 
 // early is the error of a connection that ends within a frame.

@@ -29,6 +29,7 @@ type session struct {
 	last    uint64         // number of the latest request; the reader's
 	queue   *budget.Credit // of answers
 	meter   *rpc.Meter     // from the greeting on
+	place   budget.Charge  // of the connection itself, from then on
 	owed    atomic.Int64   // bytes taken for answers that are not there yet
 	eased   chan struct{}  // gets a token when the window, or the room for answers, may have become larger
 	answer  func(*rpc.Exchange, *rpc.Response, error)
@@ -68,6 +69,7 @@ func (s *session) run() {
 	s.end(why)
 	s.work.Wait()
 	s.out.work.Wait()
+	s.place.Release()
 }
 
 func (s *session) serve() error {
@@ -84,8 +86,8 @@ func (s *session) serve() error {
 		return err
 	}
 	s.peer.Grant = grant
-	if !s.l.known(s) {
-		return net.ErrClosed
+	if err := s.l.known(s); err != nil {
+		return err
 	}
 	s.in = newReader(s.ctx, s.nc, s.l.FrameLimit, s.l.Ledger)
 	s.in.before, s.in.mapped = s.out.flush, true
@@ -124,9 +126,11 @@ func (s *session) tell(why error) {
 	var broken *breach
 	var shake *HandshakeError
 	var silent *silence
+	var full *noPlace
 	switch {
 	case errors.As(why, &shake) && !s.l.mayTell():
-	case errors.As(why, &broken) || errors.As(why, &shake) || errors.As(why, &silent):
+	case errors.As(why, &full) && !s.l.mayTell():
+	case errors.As(why, &broken) || errors.As(why, &shake) || errors.As(why, &silent) || errors.As(why, &full):
 		s.l.Log.Warn("rpc: connection ended", "at", s.l.addr, "client", s.peer.Name, "err", why)
 	}
 }
@@ -142,12 +146,14 @@ func (s *session) end(why error) {
 	}
 	var broken *breach
 	var silent *silence
+	var full *noPlace
 	closing := errors.Is(why, rpc.ErrClosed)
 	errors.As(why, &broken)
 	errors.As(why, &silent)
-	if s.greeted.Load() && (broken != nil || silent != nil || closing || why == errRevoked) {
+	errors.As(why, &full)
+	if full != nil || s.greeted.Load() && (broken != nil || silent != nil || closing || why == errRevoked) {
 		s.out.lastWords(why)
-		if broken != nil {
+		if broken != nil || full != nil {
 			linger(s.nc)
 		}
 	}
@@ -313,12 +319,12 @@ func (s *session) reserve(x *rpc.Exchange) error {
 	}
 	room, has := budget.Charge{}, true
 	if n > 0 {
-		room, has = s.queue.TryTake(n)
+		room, has = s.queue.TryTake(rpc.Taken(int(n)))
 	}
 	var err error
 	if !has {
 		s.in.pause(noRoom)
-		room, err = s.queue.Take(s.ctx, n, s.in.urgent)
+		room, err = s.queue.Take(s.ctx, rpc.Taken(int(n)), s.in.urgent)
 		s.in.resume()
 	}
 	if tooLarge(err) {

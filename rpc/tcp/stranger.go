@@ -1,10 +1,13 @@
 package tcp
 
 import (
+	"fmt"
+	"net"
 	"slices"
 	"sync"
 	"time"
 
+	"thole.example/budget"
 	"thole.example/rpc"
 )
 
@@ -19,15 +22,40 @@ func (l *listener) crowd(s *session) {
 	l.unknown = append(l.unknown, s)
 }
 
-// known says that the session has greeted and proven what it must; false if it had to go before.
-func (l *listener) known(s *session) bool {
+// connectionBytes and encryptionBytes are what a connection takes that does nothing: its reader, its two goroutines, its place as a
+// task, and TLS's own buffers.
+const (
+	connectionBytes = 28 << 10
+	encryptionBytes = 32 << 10
+)
+
+// noPlace ends a connection that there is no memory for.
+type noPlace struct{ err error }
+
+func (n *noPlace) Error() string {
+	return fmt.Sprintf("no memory for another connection: %v: %v", n.err, rpc.ErrRefused)
+}
+
+// Is says that the connection was refused.
+func (n *noPlace) Is(kind error) bool { return kind == rpc.ErrRefused }
+
+// known says that the session has greeted and proven what it must. It is an error if it had to go before, or has no room.
+func (l *listener) known(s *session) error {
+	n := int64(connectionBytes)
+	if l.ServerTLS != nil {
+		n += encryptionBytes
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.forget(s) {
-		return false
+		return net.ErrClosed
+	}
+	var err error
+	if s.place, err = l.Ledger.Hold(budget.Connections, n); err != nil {
+		return &noPlace{err}
 	}
 	s.meter = &rpc.Meter{}
-	return true
+	return nil
 }
 
 // forget counts the session as a stranger no more; false if it was none. The listener is locked.
