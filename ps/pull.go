@@ -63,7 +63,7 @@ func (c *Client) changeAndRead(ctx context.Context, t ticks, reads []*reading) e
 	// have one answer, and an error would say that the change was not made.
 	windows := b.windows()
 	if len(windows) > 1 || slices.ContainsFunc(reads, (*reading).listed) {
-		if err := c.tickSome(ctx, t, false); err != nil {
+		if err := c.tickSome(ctx, t); err != nil {
 			return err
 		}
 		if err := c.waitAll(ctx); err != nil {
