@@ -181,6 +181,7 @@ func (c *cache) forget() {
 func forget(ms []*Matrix) {
 	for _, m := range ms {
 		m.cache.forget()
+		m.hot.forget()
 	}
 }
 

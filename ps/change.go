@@ -41,6 +41,7 @@ func (c *Client) change(ctx context.Context, t ticks, complete func(qs []*rpc.Re
 	if err := c.mayChange(); err != nil {
 		return nil, err
 	}
+	c.dropPushed(t)
 	r := &round{alone: len(c.rounds) == 0, ticks: t}
 	qs := c.drain(r)
 	c.tick(qs, t)

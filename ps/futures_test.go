@@ -74,7 +74,7 @@ func drawFutures(t *rapid.T) (f *futures, end func()) {
 		wire = rapid.SampledFrom([]string{"", "f16", "bf16", "int8"}).Draw(t, "wire")
 		f.rounded = wire != ""
 	}
-	servers := rapid.IntRange(1, 3).Draw(t, "servers")
+	servers, cached := rapid.IntRange(1, 3).Draw(t, "servers"), rapid.SampledFrom([]int64{0, 4096, 1 << 20}).Draw(t, "cache")
 	blockRows := rapid.SampledFrom([]int64{-1, 2}).Draw(t, "rows of a block")
 	stop, err := realServers(&o, setting{real: "mem"}, servers, &blob.Mem{})
 	must(t, err)
@@ -93,6 +93,7 @@ func drawFutures(t *rapid.T) (f *futures, end func()) {
 		if f.filter >= 0 {
 			model.SetFilter(f.filter)
 		}
+		model.SetCache(cached, 0)
 		ms, err := f.tasks[task].CreateModels(f.ctx, model)
 		must(t, err)
 		f.m[task] = ms[0]
