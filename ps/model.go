@@ -131,8 +131,8 @@ func (m *Model) SetWire(name string) {
 // (PullKeys, Pull, GetCols and the like) then ask the servers for the other keys alone.
 //
 // Under BSP and SSP a pull uses values as long as the bound allows, as GetRow does: BSP gives the same bits, and SSP(k) values that are
-// k clocks old at most. Under ASP a pull at the task's clock c uses values that the task asked for at clock c - staleness or later. They may
-// lack what the task itself has pushed with its clocks since; what Flush, FlushPull or PushPullKeys sent is always seen. Barrier, loads
+// k clocks old at most. Under ASP a pull at the task's clock c uses values that the task asked for at clock c - staleness or later. They
+// may lack what the task itself has pushed with its clocks since; what Flush, FlushPull or PushPullKeys sent is always seen. Barrier, loads
 // and whatever changes a matrix at once empty the cache. A matrix with SetReadMyWrites uses no cache.
 func (m *Model) SetCache(bytes int64, staleness int) {
 	m.cache, m.stale = bytes, staleness
