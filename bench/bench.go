@@ -100,15 +100,15 @@ func key(i int) int64 { return int64(kernel.Hash(uint64(i)+1) >> 1) }
 
 // draw chooses which key of the table comes next, as Skew says (Zipf's law, as a continuous distribution by the inverse of its sums).
 func (c *Config) draw(rng *rand.Rand) int {
-	u, n := rng.Float64(), float64(c.Keys+1)
+	u, log := rng.Float64(), math.Log(float64(c.Keys+1))
 	switch c.Skew {
 	case 0:
 		return rng.IntN(c.Keys)
 	case 1:
-		return min(int(math.Pow(n, u))-1, c.Keys-1)
+		return min(int(math.Exp(u*log))-1, c.Keys-1)
 	}
 	rest := 1 - c.Skew
-	return min(int(math.Pow(1+u*(math.Pow(n, rest)-1), 1/rest))-1, c.Keys-1)
+	return min(int(math.Exp(math.Log(1+u*(math.Exp(log*rest)-1))/rest))-1, c.Keys-1)
 }
 
 // batches are keys of the table in random order; some come twice.

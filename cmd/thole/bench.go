@@ -64,9 +64,9 @@ and the rule's slots, and how long the slowest batch of inserts took.
 wireBytesPerRequest, cacheHits: pull: bytes of keys and values that cross the network, both ways, and with --cache which share of the
 different keys of a request the cache had.
 
-settings: what was measured, without those that the kind does not have: keys, dim, batch, skew, inFlight, cache, staleness, rule, wire, cols,
-tasks, async, byKey and seconds are the flags, cache, staleness and wire only where they are given; servers is how many there were, where is started, in-process or running
-(--servers); memory is the bound of each that was started, -1 for none; checksum: what is sent over the network has checksums; tls, if
+settings: what was measured, without those that the kind does not have: keys, dim, batch, skew, inFlight, cache, staleness, rule, wire,
+cols, tasks, async, byKey and seconds are the flags, cache, staleness and wire only where they are given; servers is how many there
+were, where is started, in-process or running (--servers); memory is the bound of each that was started, -1 for none; checksum: what is sent over the network has checksums; tls, if
 it is there: it is encrypted.`
 
 func benchCommand(e *env) *cobra.Command {
@@ -145,7 +145,8 @@ func (f *benchFlags) allFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Rule, "rule", cmp.Or(f.kind.rule, "none"), "update rule of the table; none adds deltas")
 	flags.StringVar(&f.Wire, "wire", "", "values cross the network as f16, bf16 or int8 instead of as they are; answers as int8 do not")
 	flags.StringVar(&f.cache, "cache", "", "size of a cache of hot keys at the client, such as 10MiB; keys are drawn anew for each request")
-	flags.IntVar(&f.Staleness, "staleness", 0, "requests for which the cache may use a value, each of which ends a clock; 0: no bound, no clocks")
+	flags.IntVar(&f.Staleness, "staleness", 0, "requests for which the cache may use a value, each of which ends a clock; "+
+		"0: no bound, no clocks")
 	flags.IntVar(&f.Tasks, "tasks", 10, "tasks")
 	flags.BoolVar(&f.Async, "async", false, "under ASP, where nobody waits for anybody, instead of BSP")
 	flags.BoolVar(&f.ByKey, "by-key", false, "push the columns by their keys")
