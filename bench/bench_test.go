@@ -270,7 +270,8 @@ func TestKeys(t *testing.T) {
 func TestCache(t *testing.T) {
 	wire := map[string]float64{}
 	for name, change := range map[string]func(c *Config){
-		"none": func(*Config) {}, "any age": func(c *Config) { c.Cache = 1 << 20 }, "staleness 2": func(c *Config) { c.Cache, c.Staleness = 1<<20, 2 },
+		"none": func(*Config) {}, "any age": func(c *Config) { c.Cache = 1 << 20 },
+		"staleness 2": func(c *Config) { c.Cache, c.Staleness = 1<<20, 2 },
 	} {
 		c := config(t, "pull")
 		c.Seconds, c.Skew = 0.1, 1.1

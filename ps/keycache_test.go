@@ -103,8 +103,8 @@ func TestSketch(t *testing.T) {
 	}
 }
 
-// TestKeyCacheZipf: a cache of 1 % of the keys has almost the hits that the hottest 1 % of the keys would have, where batches of keys are drawn
-// by Zipf's law, each key counted once a batch; and it follows when other keys become hot.
+// TestKeyCacheZipf: a cache of 1 % of the keys has almost the hits that the hottest 1 % of the keys would have, where batches of keys are
+// drawn by Zipf's law, each key counted once a batch; and it follows when other keys become hot.
 func TestKeyCacheZipf(t *testing.T) {
 	const keys, skew, batch, warm, measured = 1_000_000, 1.1, 2000, 700, 100
 	c := newKeyCache(keys/100*(8*(headWords+1)+besideRecord), 0, 8)
@@ -142,7 +142,8 @@ func TestKeyCacheZipf(t *testing.T) {
 			}
 			c.age(len(seen))
 		}
-		t.Logf("phase %d: %.3f of the keys of a batch are hits, %.3f are of the hottest 1 %%", phase, float64(hits)/float64(all), float64(best)/float64(all))
+		t.Logf("phase %d: %.3f of the keys of a batch are hits, %.3f are of the hottest 1 %%", phase,
+			float64(hits)/float64(all), float64(best)/float64(all))
 		if float64(hits) < 0.9*float64(best) {
 			t.Errorf("phase %d: %d hits of %d keys, want about %d", phase, hits, all, best)
 		}

@@ -66,8 +66,8 @@ different keys of a request the cache had.
 
 settings: what was measured, without those that the kind does not have: keys, dim, batch, skew, inFlight, cache, staleness, rule, wire,
 cols, tasks, async, byKey and seconds are the flags, cache, staleness and wire only where they are given; servers is how many there
-were, where is started, in-process or running (--servers); memory is the bound of each that was started, -1 for none; checksum: what is sent over the network has checksums; tls, if
-it is there: it is encrypted.`
+were, where is started, in-process or running (--servers); memory is the bound of each that was started, -1 for none; checksum: what is
+sent over the network has checksums; tls, if it is there: it is encrypted.`
 
 func benchCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
