@@ -27,11 +27,15 @@ type Config struct {
 	Depth   int         // requests under way
 	Rule    string      // update rule of pushes; "": deltas are added
 	Wire    string      // the type as which values cross the network in pull, push and row, as in ps.Model.SetWire; "": as they are
-	Tasks   int         // of a barrier, a storm
-	Cols    int64       // of a dense row
-	Async   bool        // a storm is under ASP instead of BSP
-	ByKey   bool        // a storm pushes the columns by their keys
-	Seconds float64     // to measure
+	// Cache is the bytes of a cache of hot keys at the client in pull; 0: none. Keys of a request are drawn anew then. Staleness is for
+	// how many requests a value may be used, each of which ends a clock; 0: no bound, and no clocks.
+	Cache     int64
+	Staleness int
+	Tasks     int     // of a barrier, a storm
+	Cols      int64   // of a dense row
+	Async     bool    // a storm is under ASP instead of BSP
+	ByKey     bool    // a storm pushes the columns by their keys
+	Seconds   float64 // to measure
 	// Server tells the processor time and the peak memory of the servers until now. It is nil if they are in this process,
 	// or Apart.
 	Server   func() (cpu time.Duration, peak int64)
@@ -96,15 +100,15 @@ func key(i int) int64 { return int64(kernel.Hash(uint64(i)+1) >> 1) }
 
 // draw chooses which key of the table comes next, as Skew says (Zipf's law, as a continuous distribution by the inverse of its sums).
 func (c *Config) draw(rng *rand.Rand) int {
-	u, n := rng.Float64(), float64(c.Keys+1)
+	u, log := rng.Float64(), math.Log(float64(c.Keys+1))
 	switch c.Skew {
 	case 0:
 		return rng.IntN(c.Keys)
 	case 1:
-		return min(int(math.Pow(n, u))-1, c.Keys-1)
+		return min(int(math.Exp(u*log))-1, c.Keys-1)
 	}
 	rest := 1 - c.Skew
-	return min(int(math.Pow(1+u*(math.Pow(n, rest)-1), 1/rest))-1, c.Keys-1)
+	return min(int(math.Exp(math.Log(1+u*(math.Exp(log*rest)-1))/rest))-1, c.Keys-1)
 }
 
 // batches are keys of the table in random order; some come twice.
@@ -113,11 +117,22 @@ func (c *Config) batches() [][]int64 {
 	all := make([][]int64, c.batchCount())
 	for b := range all {
 		all[b] = make([]int64, c.Batch)
-		for i := range all[b] {
-			all[b][i] = key(c.draw(rng))
-		}
+		c.redraw(rng, all[b])
 	}
 	return all
+}
+
+// redrawing gives a function that draws the keys of a batch anew.
+func (c *Config) redrawing() func(keys []int64) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	return func(keys []int64) { c.redraw(rng, keys) }
+}
+
+// redraw draws keys of a batch.
+func (c *Config) redraw(rng *rand.Rand, keys []int64) {
+	for i := range keys {
+		keys[i] = key(c.draw(rng))
+	}
 }
 
 // gradients are small values for a batch.

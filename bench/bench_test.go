@@ -145,7 +145,8 @@ func shape(t *testing.T, r *Result) {
 		t.Fatal(err)
 	}
 	want := []string{"what", "requests", "mrowsPerS", "mrowsPerCpuS", "client", "server", "both", "gbPerS", "p50Us", "p99Us", "maxUs",
-		"peakRssBytes", "allocsPerRequest", "allocBytesPerRequest", "readsMrowsPerCpuS", "bytesPerKey", "slowestInsertUs", "settings"}
+		"peakRssBytes", "allocsPerRequest", "allocBytesPerRequest", "readsMrowsPerCpuS", "bytesPerKey", "slowestInsertUs",
+		"wireBytesPerRequest", "cacheHits", "settings"}
 	want = append(want, settingsOf[r.What]...)
 	var got []string
 	for _, name := range regexp.MustCompile(`"(\w+)":`).FindAllSubmatch(text, -1) {
@@ -262,5 +263,31 @@ func TestKeys(t *testing.T) {
 				t.Errorf("a batch of %d keys, want %d", len(b), c.Batch)
 			}
 		}
+	}
+}
+
+// TestCache: with a cache of hot keys fewer bytes cross the network, and with a staleness, where values are asked for again, more of them.
+func TestCache(t *testing.T) {
+	wire := map[string]float64{}
+	for name, change := range map[string]func(c *Config){
+		"none": func(*Config) {}, "any age": func(c *Config) { c.Cache = 1 << 20 },
+		"staleness 2": func(c *Config) { c.Cache, c.Staleness = 1<<20, 2 },
+	} {
+		c := config(t, "pull")
+		c.Seconds, c.Skew = 0.1, 1.1
+		change(&c)
+		r, err := Run(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Requests < 3 {
+			t.Skipf("%d requests: the machine is too slow", r.Requests)
+		}
+		if wire[name] = *r.Wire; (c.Cache > 0) != (r.Hits != nil) {
+			t.Errorf("%s: hits %v", name, r.Hits)
+		}
+	}
+	if !(wire["any age"] < wire["staleness 2"] && wire["staleness 2"] < wire["none"]) {
+		t.Errorf("bytes a request: %v", wire)
 	}
 }

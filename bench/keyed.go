@@ -81,19 +81,42 @@ func pull(ctx context.Context, c *Config) (Result, error) {
 		return Result{}, err
 	}
 	defer client.Close()
-	batches := c.batches()
+	stale := c.Staleness
+	if stale == 0 {
+		stale = math.MaxInt32
+	}
+	if err := m.SetCache(c.Cache, stale); err != nil {
+		return Result{}, err
+	}
+	batches, redraw, warming := c.batches(), c.redrawing(), warm
+	if c.Cache > 0 {
+		warming = 20 * warm // until it has the hot keys
+	}
 	trips := make([]trip, c.Depth)
 	for i := range trips {
 		trips[i].dst = make([]float32, c.Batch*c.Dim)
 	}
-	meter := c.warmUp(warm, c.Depth, measuring)
+	meter := c.warmUp(warming, c.Depth, measuring)
+	var before ps.Traffic
+	var cached ps.CacheStats
 	for n := 0; meter.more(ctx); n++ {
 		t := &trips[n%c.Depth]
 		if t.pull != nil {
 			if err := t.pull.Wait(ctx); err != nil {
 				return Result{}, err
 			}
+			if len(meter.took) == 0 { // the first that is measured, or warms up
+				before, cached = client.Traffic(), m.CacheStats()
+			}
 			meter.done(t.began)
+		}
+		if c.Cache > 0 {
+			redraw(batches[n%len(batches)])
+		}
+		if c.Staleness > 0 {
+			if err := m.Clock(ctx, 0, 0); err != nil {
+				return Result{}, err
+			}
 		}
 		t.began = time.Now()
 		if t.plan, err = m.Plan(t.plan, batches[n%len(batches)]); err != nil {
@@ -104,6 +127,12 @@ func pull(ctx context.Context, c *Config) (Result, error) {
 		}
 	}
 	r := meter.result(int64(c.Batch))
+	if now, n := client.Traffic(), float64(r.Requests-1); n > 0 {
+		r.Wire = new(float64(now.Sent-before.Sent+now.Received-before.Received) / n)
+	}
+	if s := m.CacheStats(); s.Hits+s.Misses > cached.Hits+cached.Misses {
+		r.Hits = new(float64(s.Hits-cached.Hits) / float64(s.Hits+s.Misses-cached.Hits-cached.Misses))
+	}
 	for i := range trips {
 		if trips[i].pull != nil {
 			if err := trips[i].pull.Wait(ctx); err != nil {

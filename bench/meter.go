@@ -24,6 +24,8 @@ type Result struct {
 	Reads    *float64 `json:"readsMrowsPerCpuS"`    // table, where the rate is that of updates
 	BytesKey *float64 `json:"bytesPerKey"`          // table
 	Growth   *float64 `json:"slowestInsertUs"`      // table: of a batch
+	Wire     *float64 `json:"wireBytesPerRequest"`  // pull: keys and values, both ways
+	Hits     *float64 `json:"cacheHits"`            // pull with a cache: share of the different keys of a request
 	Settings Settings `json:"settings"`
 }
 

@@ -27,7 +27,7 @@ func (c *Config) Need() Need {
 	case "table":
 		here, there = inTurn+batch*values, table
 	case "pull":
-		here, there = inTurn+float64(c.Depth)*batch*(values+besidePull), table+2*batch*values
+		here, there = float64(c.Cache)+inTurn+float64(c.Depth)*batch*(values+besidePull), table+2*batch*values
 	case "push":
 		here, there = inTurn+float64(c.Depth)*batch*(2*values+besidePull), table+2*batch*values
 		if c.Wire != "" { // what rounding loses

@@ -12,8 +12,10 @@ type Settings struct {
 	Batch   *int     `json:"batch,omitempty"`
 	Skew    *float64 `json:"skew,omitempty"` // nil: all keys come as often
 	Depth   *int     `json:"inFlight,omitempty"`
-	Rule    *string  `json:"rule,omitempty"` // "none": deltas are added
-	Wire    *string  `json:"wire,omitempty"` // nil: values cross the network as they are
+	Rule    *string  `json:"rule,omitempty"`      // "none": deltas are added
+	Cache   *int64   `json:"cache,omitempty"`     // bytes; nil: none
+	Stale   *int     `json:"staleness,omitempty"` // of the cache, in requests; nil: no bound
+	Wire    *string  `json:"wire,omitempty"`      // nil: values cross the network as they are
 	Cols    *int64   `json:"cols,omitempty"`
 	Tasks   *int     `json:"tasks,omitempty"`
 	Async   *bool    `json:"async,omitempty"`
@@ -44,6 +46,12 @@ func (c *Config) settings() Settings {
 	switch c.What {
 	case "pull", "push":
 		s.Depth, s.Wire = &c.Depth, c.wire()
+		if c.Cache > 0 {
+			s.Cache = &c.Cache
+		}
+		if c.Staleness > 0 {
+			s.Stale = &c.Staleness
+		}
 		fallthrough
 	case "table":
 		s.Keys, s.Dim, s.Batch, s.Rule = &c.Keys, &c.Dim, &c.Batch, &rule
@@ -78,6 +86,8 @@ func (s *Settings) String() string {
 	add(&words, "skew", s.Skew)
 	add(&words, "in-flight", s.Depth)
 	add(&words, "rule", s.Rule)
+	add(&words, "cache", s.Cache)
+	add(&words, "staleness", s.Stale)
 	add(&words, "wire", s.Wire)
 	add(&words, "cols", s.Cols)
 	add(&words, "tasks", s.Tasks)

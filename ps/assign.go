@@ -121,8 +121,7 @@ func (m *Matrix) now(ctx context.Context, what string, b matrix.Block, assign bo
 	if err != nil {
 		return &Future{err: err}
 	}
-	m.cache.forget()
-	return c.future(c.startAlone(ctx, func(server int) (*rpc.Request, error) { return qs[server], nil }))
+	return c.future(c.startAlone(ctx, []*Matrix{m}, func(server int) (*rpc.Request, error) { return qs[server], nil }))
 }
 
 // apart is the requests of what f puts into the oplog, which has nothing else meanwhile.

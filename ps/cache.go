@@ -15,8 +15,17 @@ type Local struct {
 	caches map[sharedRows]*cache
 }
 
-// sharedRows names what is shared.
-type sharedRows struct{ job, matrix string }
+// sharedRows names what is shared: the rows of one attempt are not those of another.
+type sharedRows struct {
+	job, matrix     string
+	attempt, launch int
+}
+
+// sharedRows is the name of the matrix's rows.
+func (m *Matrix) sharedRows() sharedRows {
+	o := &m.c.o
+	return sharedRows{job: o.Job, matrix: m.meta.Name, attempt: o.Attempt, launch: o.Launch}
+}
 
 // NewLocal is storage without rows.
 func NewLocal() *Local { return &Local{caches: map[sharedRows]*cache{}} }
@@ -45,7 +54,7 @@ func (l *Local) join(of sharedRows) *cache {
 	return c
 }
 
-// leave forgets the rows of a matrix with their last user: those of a job of the same name that comes later are others.
+// leave forgets the rows of a matrix with their last user: a later job of the same name has others.
 func (l *Local) leave(of sharedRows) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,7 +73,7 @@ func (m *Matrix) share() {
 	if c.o.Local == nil || c.closed {
 		return
 	}
-	of := sharedRows{c.o.Job, m.meta.Name}
+	of := m.sharedRows()
 	m.cache = c.o.Local.join(of)
 	c.shared = append(c.shared, of)
 }
@@ -74,7 +83,7 @@ func (m *Matrix) unshare() {
 	c := m.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	of := sharedRows{c.o.Job, m.meta.Name}
+	of := m.sharedRows()
 	if i := slices.Index(c.shared, of); i >= 0 {
 		c.shared = slices.Delete(c.shared, i, i+1)
 		c.o.Local.leave(of)
@@ -166,6 +175,14 @@ func (c *cache) forget() {
 	defer c.mu.Unlock()
 	c.rows, c.used = nil, 0
 	c.forgot++
+}
+
+// forget empties the caches of the matrices, whose values have changed other than by a clock.
+func forget(ms []*Matrix) {
+	for _, m := range ms {
+		m.cache.forget()
+		m.hot.forget()
+	}
 }
 
 func (c *cache) bytes() int64 {

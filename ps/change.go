@@ -16,6 +16,7 @@ type round struct {
 	alone   bool        // no other change was under way when it began
 	deltas  []delta     // what was taken from the oplog
 	ticks   ticks       // the clocks that it moved
+	changes []*Matrix   // whose values it changes at once, whatever the clocks: what was pulled of them before is stale
 	results bool        // somebody else takes the answers and releases them
 	judged  bool        // it was answered, and err says what came of it
 	err     error
@@ -40,6 +41,7 @@ func (c *Client) change(ctx context.Context, t ticks, complete func(qs []*rpc.Re
 	if err := c.mayChange(); err != nil {
 		return nil, err
 	}
+	c.dropPushed(t)
 	r := &round{alone: len(c.rounds) == 0, ticks: t}
 	qs := c.drain(r)
 	c.tick(qs, t)
@@ -71,6 +73,7 @@ func (c *Client) launch(ctx context.Context, r *round, qs []*rpc.Request) error 
 		}
 	}
 	c.rounds = append(c.rounds, r)
+	forget(r.changes)
 	return c.start(ctx, r.of)
 }
 
@@ -128,6 +131,7 @@ func (c *Client) waitFirst(ctx context.Context) error {
 	c.rounds = slices.Delete(c.rounds, 0, 1)
 	err := c.judge(r, last)
 	r.judged, r.err = true, err
+	forget(r.changes) // another task of the process may have pulled until now
 	for _, x := range r.of {
 		if x != nil {
 			x.q.Memory.Release()
@@ -197,16 +201,16 @@ func (r *round) answered() bool {
 }
 
 // changeAlone makes a change that nothing was pushed for, once all before it are answered, and waits for it. What was pushed
-// stays in the oplog.
-func (c *Client) changeAlone(ctx context.Context, request func(server int) (*rpc.Request, error)) error {
-	if _, err := c.startAlone(ctx, request); err != nil {
+// stays in the oplog. The change is one of the matrices' values.
+func (c *Client) changeAlone(ctx context.Context, of []*Matrix, request func(server int) (*rpc.Request, error)) error {
+	if _, err := c.startAlone(ctx, of, request); err != nil {
 		return err
 	}
 	return c.waitAll(ctx)
 }
 
 // startAlone is changeAlone without waiting for the change itself.
-func (c *Client) startAlone(ctx context.Context, request func(server int) (*rpc.Request, error)) (*round, error) {
+func (c *Client) startAlone(ctx context.Context, of []*Matrix, request func(server int) (*rpc.Request, error)) (*round, error) {
 	if err := c.mayChange(); err != nil {
 		return nil, err
 	}
@@ -220,6 +224,6 @@ func (c *Client) startAlone(ctx context.Context, request func(server int) (*rpc.
 			return nil, err
 		}
 	}
-	r := &round{alone: true}
+	r := &round{alone: true, changes: of}
 	return r, c.launch(ctx, r, qs)
 }

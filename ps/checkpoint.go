@@ -79,7 +79,6 @@ func (c *Client) Restore(ctx context.Context, path string) (*Restored, error) {
 	a := rpc.Load{Path: path, Checkpoint: true}
 	for _, m := range c.order {
 		a.Matrices = append(a.Matrices, m.meta.Name)
-		m.cache.forget()
 	}
 	if err := c.waitAll(ctx); err != nil {
 		return nil, err
@@ -93,7 +92,7 @@ func (c *Client) Restore(ctx context.Context, path string) (*Restored, error) {
 		q.Clock = int32(c.clock)
 		qs[i] = q
 	}
-	r := &round{alone: true, results: true}
+	r := &round{alone: true, results: true, changes: c.order}
 	if err := c.launch(ctx, r, qs); err != nil {
 		return nil, err
 	}

@@ -14,17 +14,12 @@ func (c *Client) Flush(ctx context.Context) error {
 	return c.flush(ctx)
 }
 
+// flush is StartFlush and Wait, once all changes before it are answered: one that the servers refuse is undone.
 func (c *Client) flush(ctx context.Context) error {
 	if err := c.waitAll(ctx); err != nil {
 		return err
 	}
-	if c.fold(); len(c.oplog) == 0 {
-		return c.failed
-	}
-	if _, err := c.change(ctx, ticks{}, nil); err != nil {
-		return err
-	}
-	return c.waitAll(ctx)
+	return c.startFlush(ctx).wait(ctx)
 }
 
 // Clock sends what was pushed, says that the gradients of this clock are sums over weight examples and are to be applied
@@ -39,7 +34,7 @@ func (c *Client) Clock(ctx context.Context, weight, rate float64) error {
 		return err
 	}
 	defer c.end()
-	return c.tickSome(ctx, ticks{c.order, true, weight, rate}, false)
+	return c.tickSome(ctx, ticks{c.order, true, weight, rate})
 }
 
 // OwnClock is Clock for the task's own clock alone: those of matrices stay.
@@ -48,7 +43,7 @@ func (c *Client) OwnClock(ctx context.Context) error {
 		return err
 	}
 	defer c.end()
-	return c.tickSome(ctx, ticks{own: true}, false)
+	return c.tickSome(ctx, ticks{own: true})
 }
 
 // SyncClock is Clock without a rule's step, and waits until the servers have the deltas.
@@ -57,20 +52,21 @@ func (c *Client) SyncClock(ctx context.Context) error {
 		return err
 	}
 	defer c.end()
-	return c.tickSome(ctx, ticks{of: c.order, own: true}, true)
+	return c.syncTicks(ctx, ticks{of: c.order, own: true})
 }
 
-// tickSome sends what was pushed with the ticks; with wait, once all before them are answered, and waits for the answers.
-func (c *Client) tickSome(ctx context.Context, t ticks, wait bool) error {
-	if wait {
-		if err := c.waitAll(ctx); err != nil {
-			return err
-		}
-	}
-	if _, err := c.change(ctx, t, nil); err != nil || !wait {
+// tickSome sends what was pushed with the ticks.
+func (c *Client) tickSome(ctx context.Context, t ticks) error {
+	_, err := c.change(ctx, t, nil)
+	return err
+}
+
+// syncTicks is tickSome once all changes before it are answered, and waits for the answers.
+func (c *Client) syncTicks(ctx context.Context, t ticks) error {
+	if err := c.waitAll(ctx); err != nil {
 		return err
 	}
-	return c.waitAll(ctx)
+	return c.future(c.change(ctx, t, nil)).wait(ctx)
 }
 
 // Clock is the client's Clock for this matrix alone: the clocks of others, and the task's own, stay. What was pushed to
@@ -81,7 +77,7 @@ func (m *Matrix) Clock(ctx context.Context, weight, rate float64) error {
 		return err
 	}
 	defer c.end()
-	return c.tickSome(ctx, ticks{[]*Matrix{m}, false, weight, rate}, false)
+	return c.tickSome(ctx, ticks{[]*Matrix{m}, false, weight, rate})
 }
 
 // Now is the task's clock for the matrix.

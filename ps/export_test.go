@@ -2,8 +2,8 @@ package ps
 
 import "thole.example/matrix"
 
-// Forget empties the matrix's row cache.
-func Forget(m *Matrix) { m.cache.forget() }
+// Forget empties the matrix's caches.
+func Forget(m *Matrix) { forget([]*Matrix{m}) }
 
 // Waiting is how many rows of the matrix's increments are held whole, and how many keys wait by themselves.
 func Waiting(m *Matrix) (rows, keys int) {
@@ -62,4 +62,10 @@ func LimitRemainders(m *Matrix, bytes int) (are int) {
 	s := m.gathered().(*sumsOf[float32])
 	s.owing = bytes
 	return s.lost.bytes
+}
+
+// CacheBytes is the least size of a cache of the matrix that has room for so many keys.
+func CacheBytes(m *Matrix, keys int) int64 {
+	stride := headWords + (int(m.meta.Rows)*m.meta.DType.Size()+7)/8
+	return int64(keys * (8*stride + besideRecord))
 }

@@ -76,13 +76,12 @@ func (m *Matrix) StartUpdate(ctx context.Context, name string, args any) *Future
 	if err != nil {
 		return &Future{err: err}
 	}
-	m.cache.forget()
 	if c.follows { // it has no numbers: what is lost is not sent again
 		xs, err := c.ask(ctx, f.requests)
 		release(xs)
 		return &Future{err: err}
 	}
-	return c.future(c.startAlone(ctx, func(server int) (*rpc.Request, error) { return f.requests[server], nil }))
+	return c.future(c.startAlone(ctx, []*Matrix{m}, func(server int) (*rpc.Request, error) { return f.requests[server], nil }))
 }
 
 // updating binds an update function.
@@ -134,7 +133,7 @@ func (m *Matrix) Stage(name string, args any) error {
 	if err := m.barrier(); err != nil {
 		return err
 	}
-	d := delta{m: m}
+	d := delta{m: m, fixed: true}
 	for server, q := range f.requests {
 		if q == nil {
 			continue
@@ -148,7 +147,7 @@ func (m *Matrix) Stage(name string, args any) error {
 		d.shares = append(d.shares, share{server: server, part: p})
 	}
 	c.oplog = append(c.oplog, d)
-	return m.barrier()
+	return nil
 }
 
 // function is a function on its way: what it does, and what each server is asked; nil where it has nothing to do.

@@ -22,6 +22,14 @@ func (f *Future) Wait(ctx context.Context) error {
 		return err
 	}
 	defer f.c.end()
+	return f.wait(ctx)
+}
+
+// wait is Wait within a call of the client.
+func (f *Future) wait(ctx context.Context) error {
+	if f.r == nil {
+		return f.err
+	}
 	for !f.r.judged {
 		if err := f.c.waitFirst(ctx); err != nil {
 			return err
@@ -47,13 +55,21 @@ func (c *Client) StartFlush(ctx context.Context) *Future {
 		return &Future{err: err}
 	}
 	defer c.end()
-	if len(c.oplog) == 0 {
-		if n := len(c.rounds); n > 0 {
-			return &Future{c: c, r: c.rounds[n-1]}
-		}
-		return &Future{}
+	return c.startFlush(ctx)
+}
+
+// startFlush sends what was pushed. If nothing is to be sent, the future is that of the last change under way.
+func (c *Client) startFlush(ctx context.Context) *Future {
+	c.fold()
+	switch n := len(c.rounds); {
+	case c.failed != nil:
+		return &Future{err: c.failed}
+	case len(c.oplog) > 0:
+		return c.future(c.change(ctx, ticks{}, nil))
+	case n > 0:
+		return &Future{c: c, r: c.rounds[n-1]}
 	}
-	return c.future(c.change(ctx, ticks{}, nil))
+	return &Future{}
 }
 
 // StartClock is Clock with a future that tells what comes of it.

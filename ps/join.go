@@ -153,7 +153,8 @@ func (c *Client) NonFinite(ctx context.Context) (int64, error) {
 	return total, nil
 }
 
-// Barrier waits until every task's own clock has ticked as often as this one's, whatever the bound.
+// Barrier waits until every task's own clock has ticked as often as this one's, whatever the bound. What was pulled before is not
+// used again: all tasks read the same parameters after it.
 func (c *Client) Barrier(ctx context.Context) error {
 	if err := c.begin(ctx, "barrier", nil); err != nil {
 		return err
@@ -161,6 +162,9 @@ func (c *Client) Barrier(ctx context.Context) error {
 	defer c.end()
 	xs, err := c.askAll(ctx, rpc.OpBarrier, nil)
 	release(xs)
+	if err == nil {
+		forget(c.order)
+	}
 	return err
 }
 

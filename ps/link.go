@@ -83,6 +83,7 @@ func (l *link) start(ctx context.Context, x *exchange) error {
 	}
 	x.again = x.call != nil
 	x.call, x.conn = l.conn.Start(ctx, q), l.conn
+	l.c.traffic.sent(q)
 	if ctx.Err() != nil && x.call.Ready() {
 		_, err := x.call.Wait(ctx)
 		if err != nil && !isFault(err) && errors.Is(err, context.Cause(ctx)) {
@@ -170,6 +171,7 @@ func (l *link) answered(x *exchange, r *rpc.Response, err error) {
 		_ = l.c.fail(err) // the connection is gone for good
 	}
 	x.done, x.resp, x.err = true, r, err
+	l.c.traffic.received(r)
 	if x.q.Seq > 0 {
 		for i, change := range l.log {
 			if change == x {

@@ -2,6 +2,7 @@ package ps_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"thole.example/blob"
 	"thole.example/matrix"
 	"thole.example/ps"
+	"thole.example/rpc"
 	"thole.example/ssp"
 )
 
@@ -29,11 +31,11 @@ func TestHogwild(t *testing.T) {
 			if err == nil {
 				err = p.SyncClock(ctx)
 			}
+			if task == 0 {
+				most = local.Bytes() // a barrier forgets them
+			}
 			if err == nil {
 				err = p.Barrier(ctx)
-			}
-			if task == 0 {
-				most = local.Bytes()
 			}
 			return err
 		})
@@ -122,6 +124,110 @@ func TestHogwildFresh(t *testing.T) {
 					return err
 				}
 				if err := p.Clock(ctx, 0, 0); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// TestLocalChange: what a task pulled while another task of the process changed the matrix is not used when the change is made.
+func TestLocalChange(t *testing.T) {
+	c := newCluster(1)
+	local := ps.NewLocal()
+	var ms [2]*ps.Matrix
+	for task := range ms {
+		p := c.dial(t, ps.Options{Local: local, Task: task, Tasks: 2, Bound: 2})
+		defer p.Close()
+		ms[task] = create(t, p, "", oneMeta)
+	}
+	pulls := 0
+	c.become(func(_ int, q *rpc.Request) fate {
+		if q.Op == rpc.OpPull {
+			pulls++
+			return delivered
+		}
+		return kept
+	})
+	future := ms[0].StartUpdate(t.Context(), "double", nil)
+	_, err := ms[1].GetRow(t.Context(), 0) // before the server has the change
+	must(t, err)
+	c.release()
+	must(t, future.Wait(t.Context()))
+	c.become(func(_ int, q *rpc.Request) fate {
+		if q.Op == rpc.OpPull {
+			pulls++
+		}
+		return delivered
+	})
+	_, err = ms[1].GetRow(t.Context(), 0)
+	must(t, err)
+	if pulls != 2 {
+		t.Errorf("%d pulls, want 2: the row from before the change was used again", pulls)
+	}
+}
+
+// TestLocalAttempts: a task in a later attempt of the job does not see rows that another task of the process pulled in the one before.
+func TestLocalAttempts(t *testing.T) {
+	o := ps.Options{Job: "j", Tasks: 2, Bound: ssp.BSP, Local: ps.NewLocal(), Attempt: 1}
+	stop, err := realServers(&o, setting{real: "mem"}, 1, &blob.Mem{})
+	must(t, err)
+	defer stop()
+	var tasks [2]*ps.Client
+	join := func(task, attempt int) (*ps.Client, *ps.Matrix) {
+		mine := o
+		mine.Task, mine.Attempt = task, attempt
+		p, err := ps.Dial(t.Context(), mine)
+		must(t, err)
+		return p, create(t, p, "", oneMeta)
+	}
+	var m *ps.Matrix
+	for task := range tasks {
+		tasks[task], m = join(task, 1)
+		defer tasks[task].Close()
+		must(t, m.Increment(dense(oneAt, 1)))
+		must(t, tasks[task].Clock(t.Context(), 0, 0))
+	}
+	row, err := m.GetRow(t.Context(), 0)
+	must(t, err)
+	if v := row.Data.Values().([]float64)[0]; v != 2 {
+		t.Fatalf("the row is %v, want 2", v)
+	}
+	p, m := join(0, 2) // the other task has not given its attempt up
+	defer p.Close()
+	row, err = m.GetRow(t.Context(), 0)
+	must(t, err)
+	if v := row.Data.Values().([]float64)[0]; v != 0 {
+		t.Errorf("in the next attempt the row is %v, want 0", v)
+	}
+}
+
+// TestBarrierFresh: after a barrier all tasks read the same, also where the bound allows older values (C8).
+func TestBarrierFresh(t *testing.T) {
+	for _, bound := range []ssp.Bound{1, 3, ssp.ASP} {
+		const tasks, clocks = 3, 12
+		o := ps.Options{Tasks: tasks, Bound: bound}
+		tasksOn(t, 2, o, &blob.Mem{}, func(ctx context.Context, p *ps.Client, task int) error {
+			if err := p.Create(ctx, "", oneMeta); err != nil {
+				return err
+			}
+			m, _ := p.Matrix("w")
+			for clock := range clocks {
+				if _, err := m.GetRow(ctx, 0); err != nil {
+					return err
+				}
+				if err := errors.Join(m.Increment(dense(oneAt, 1)), p.Clock(ctx, 0, 0), p.Barrier(ctx)); err != nil {
+					return err
+				}
+				row, err := m.GetRow(ctx, 0)
+				if err != nil {
+					return err
+				}
+				if v := row.Data.Values().([]float64)[0]; v != float64(tasks*(clock+1)) {
+					return fmt.Errorf("%v: after the barrier of clock %d task %d reads %v, want %d", bound, clock, task, v, tasks*(clock+1))
+				}
+				if err := errors.Join(p.OwnClock(ctx), p.Barrier(ctx)); err != nil { // before anybody pushes more
 					return err
 				}
 			}

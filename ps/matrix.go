@@ -18,11 +18,12 @@ type Matrix struct {
 	meta    matrix.Meta
 	parts   *part.Map
 	bound   ssp.Bound
-	numbers []uint32 // that the servers gave it
-	clock   int      // the task's
-	reached int      // the slowest task's, when a reader looked last
-	asOf    int      // the slowest clock of the last values
-	cache   *cache   // of rows that were pulled
+	numbers []uint32  // that the servers gave it
+	clock   int       // the task's
+	reached int       // the slowest task's, when a reader looked last
+	asOf    int       // the slowest clock of the last values
+	cache   *cache    // of rows that were pulled
+	hot     *keyCache // of keys that were pulled; nil: there is none
 
 	own     bool // reads have the task's own writes
 	gather  gathering

@@ -25,6 +25,8 @@ type Model struct {
 	filter   bool
 	limit    float64      // of the filter
 	wire     matrix.DType // Invalid: values cross the wire as they are
+	cache    int64        // bytes of the cache of hot keys; 0: none
+	stale    int          // and its staleness
 	bound    *ssp.Bound
 	load     LoadOptions
 	save     SaveOptions
@@ -125,6 +127,20 @@ func (m *Model) SetWire(name string) {
 	m.wire = as
 }
 
+// SetCache keeps the values of hot keys with the client, in so many bytes for each task; 0, the default: none are kept. Pulls by key
+// (PullKeys, Pull, GetCols and the like) then ask the servers for the other keys alone.
+//
+// Under BSP and SSP a pull uses values as long as the bound allows, as GetRow does: BSP gives the same bits, and SSP(k) values that are
+// k clocks old at most. Under ASP a pull at the task's clock c uses values that the task asked for at clock c - staleness or later. They
+// may lack what the task itself has pushed with its clocks since; what Flush, FlushPull or PushPullKeys sent is always seen. Barrier, loads
+// and whatever changes a matrix at once empty the cache. A matrix with SetReadMyWrites uses no cache.
+func (m *Model) SetCache(bytes int64, staleness int) {
+	m.cache, m.stale = bytes, staleness
+	if err := checkCache(bytes, staleness); err != nil {
+		m.fail("%v", err)
+	}
+}
+
 // SetStorage has servers keep the values of a matrix of f32 in fewer bytes: "f16", "bf16", or for sparse matrices "int8", with a
 // scale for each column; "", the default, as they are. To tasks, rules, functions and whatever is saved values are f32.
 //
@@ -189,6 +205,16 @@ var attributes = map[string]func(m *Model, value string) error{
 	"matrix.wire":    func(m *Model, v string) error { m.SetWire(v); return nil },
 	"matrix.storage": func(m *Model, v string) error { m.SetStorage(v); return nil },
 
+	"matrix.cache.bytes": func(m *Model, v string) error { return readCount(&m.cache, v) },
+	"matrix.cache.staleness": func(m *Model, v string) error {
+		var n int64
+		err := readCount(&n, v)
+		if err == nil {
+			m.SetCache(m.cache, int(n))
+		}
+		return err
+	},
+
 	"matrix.oplog.enablefilter": func(m *Model, v string) error { return readBool(&m.filter, v) },
 	"matrix.oplog.filter.threshold": func(m *Model, v string) error {
 		limit, err := strconv.ParseFloat(v, 64)
@@ -219,6 +245,16 @@ func readBool(into *bool, v string) error {
 		return fmt.Errorf("%q, want true or false", v)
 	}
 	*into = b
+	return nil
+}
+
+// readCount reads a whole number from 0 on.
+func readCount(into *int64, v string) error {
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < 0 {
+		return fmt.Errorf("%q, want a whole number from 0 on", v)
+	}
+	*into = n
 	return nil
 }
 
@@ -280,6 +316,9 @@ func (m *Model) adopt(of *Matrix) error {
 	}
 	if !m.hogwild {
 		of.unshare()
+	}
+	if err := of.setCache(m.cache, m.stale); err != nil {
+		return err
 	}
 	m.handle = of
 	return nil

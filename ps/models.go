@@ -69,7 +69,7 @@ func (c *Client) loadModels(ctx context.Context, models []*Model) error {
 	if err := c.begin(ctx, "load", nil); err != nil {
 		return err
 	}
-	err := c.tickSome(ctx, ticks{own: true}, true)
+	err := c.syncTicks(ctx, ticks{own: true})
 	c.end()
 	if err != nil {
 		return err

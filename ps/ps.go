@@ -117,6 +117,7 @@ type Client struct {
 	plans   []*Keys  // of Plan
 	batches []*batch // that are not in use
 	watch   stopwatch
+	traffic Traffic
 
 	mu     sync.Mutex // guards what Close touches: the links' connections, and
 	closed bool

@@ -58,12 +58,13 @@ func (c *Client) changeAndRead(ctx context.Context, t ticks, reads []*reading) e
 			r.clock++ // that is moved
 		}
 	}
+	c.dropPushed(t)
 	b := c.batch(reads)
 	// What is more than one message may bring comes in others, and so does what servers may fail to read: a change and its values
 	// have one answer, and an error would say that the change was not made.
 	windows := b.windows()
 	if len(windows) > 1 || slices.ContainsFunc(reads, (*reading).listed) {
-		if err := c.tickSome(ctx, t, false); err != nil {
+		if err := c.tickSome(ctx, t); err != nil {
 			return err
 		}
 		if err := c.waitAll(ctx); err != nil {
@@ -93,6 +94,9 @@ func (c *Client) changeAndRead(ctx context.Context, t ticks, reads []*reading) e
 			b.leaveKeys()
 		}
 		release(r.of)
+		if err == nil {
+			b.complete()
+		}
 		if err == nil && !again(r.of) {
 			b.free(windows)
 		}
@@ -301,6 +305,7 @@ func (p *Pull) Wait(ctx context.Context) error {
 	}
 	defer c.end()
 	if p.err = p.windows.finish(ctx); p.err == nil {
+		p.b.complete()
 		p.b.free(p.windows)
 	}
 	p.b, p.windows = nil, nil

@@ -27,6 +27,8 @@ type reading struct {
 	ends  []int       // of the answers' columns in found
 	bytes []byte      // and their values
 	asOf  int         // the slowest clock of the answers
+
+	cached *cachedPull // what a cache has of the keys; nil: keys are all that is read
 }
 
 // column is a stored column of some rows, whose values begin at a byte of the reading's.
@@ -98,6 +100,9 @@ func (c *Client) batch(reads []*reading) *batch {
 	for _, r := range reads {
 		switch {
 		case r.keys != nil:
+			if r.m.hot != nil && !r.m.own {
+				r.m.hot.split(r)
+			}
 			b.addKeys(r)
 		default:
 			b.addRect(r)

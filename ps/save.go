@@ -253,15 +253,12 @@ func (c *Client) Load(ctx context.Context, o LoadOptions) error {
 			names = append(names, m.meta.Name)
 		}
 	}
-	for _, m := range c.order {
-		m.cache.forget()
-	}
 	return blob.Again(ctx, func() error {
 		before, err := c.statesOf(ctx, o.Path)
 		if err != nil {
 			return err
 		}
-		err = c.changeAlone(ctx, func(int) (*rpc.Request, error) {
+		err = c.changeAlone(ctx, c.order, func(int) (*rpc.Request, error) {
 			q, err := control(rpc.OpLoad, rpc.Load{Path: o.Path, Codec: o.Codec, Set: o.Set, Matrices: names, Round: o.Round, Partial: o.Partial})
 			if err == nil {
 				q.Clock = int32(c.clock)

@@ -25,6 +25,7 @@ type setting struct {
 	place
 	inFlight int
 	uncached bool // no row is kept by the client
+	cache    int  // keys that the client keeps; 0: none
 	next     bool // a step is ended, and the values after it are asked for, in one message
 	every    int  // about every how many requests a connection is lost; 0: none is
 	seed     uint64
@@ -53,6 +54,7 @@ func drawPlace(t *rapid.T, kept matrix.Layout) place {
 func drawSetting(t *rapid.T, kept matrix.Layout, every ...int) setting {
 	return setting{
 		place: drawPlace(t, kept), inFlight: rapid.IntRange(1, 5).Draw(t, "in flight"), uncached: rapid.Bool().Draw(t, "uncached"),
+		cache: rapid.SampledFrom([]int{0, 16, 40, 1000}).Draw(t, "cached keys"),
 		next:  rapid.Bool().Draw(t, "next"),
 		every: rapid.SampledFrom(every).Draw(t, "every"), seed: rapid.Uint64().Draw(t, "losses"),
 	}
@@ -248,6 +250,9 @@ func (p *program) task(ctx context.Context, o ps.Options, s setting, l leg) (str
 	}
 	m, err := c.Matrix("m")
 	if err != nil {
+		return "", err
+	}
+	if err := m.SetCache(ps.CacheBytes(m, s.cache), 0); err != nil {
 		return "", err
 	}
 	if err := l.begin(ctx, c, o.Task); err != nil {

@@ -113,6 +113,7 @@ func (b *batch) takeAll(ctx context.Context, ws windows) error {
 			}
 		}
 	}
+	b.complete()
 	b.free(ws)
 	return nil
 }

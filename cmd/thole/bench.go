@@ -31,6 +31,7 @@ type benchFlags struct {
 	noChecksum bool
 	memory     string
 	scratch    string
+	cache      string
 	json       bool
 	trust      trust
 }
@@ -60,10 +61,13 @@ servers only with --in-process; of a barrier, for all its tasks together.
 readsMrowsPerCpuS, bytesPerKey, slowestInsertUs: table: reads where the rate is that of updates, memory of a key with its values
 and the rule's slots, and how long the slowest batch of inserts took.
 
-settings: what was measured, without those that the kind does not have: keys, dim, batch, skew, inFlight, rule, wire, cols, tasks, async,
-byKey and seconds are the flags, wire only where it is given; servers is how many there were, where is started, in-process or running
-(--servers); memory is the bound of each that was started, -1 for none; checksum: what is sent over the network has checksums; tls, if
-it is there: it is encrypted.`
+wireBytesPerRequest, cacheHits: pull: bytes of keys and values that cross the network, both ways, and with --cache which share of the
+different keys of a request the cache had.
+
+settings: what was measured, without those that the kind does not have: keys, dim, batch, skew, inFlight, cache, staleness, rule, wire,
+cols, tasks, async, byKey and seconds are the flags, cache, staleness and wire only where they are given; servers is how many there
+were, where is started, in-process or running (--servers); memory is the bound of each that was started, -1 for none; checksum: what is
+sent over the network has checksums; tls, if it is there: it is encrypted.`
 
 func benchCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
@@ -126,7 +130,7 @@ func (f *benchFlags) flags(c *cobra.Command) {
 			c.Flags().AddFlag(one)
 		}
 	})
-	inGroup(c, "Requests", "keys", "batch", "skew", "in-flight", "dim", "rule", "wire", "cols", "async", "by-key")
+	inGroup(c, "Requests", "keys", "batch", "skew", "in-flight", "dim", "rule", "wire", "cache", "staleness", "cols", "async", "by-key")
 }
 
 func (f *benchFlags) allFlags(flags *pflag.FlagSet) {
@@ -140,6 +144,9 @@ func (f *benchFlags) allFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&f.Dim, "dim", 16, "values of a key")
 	flags.StringVar(&f.Rule, "rule", cmp.Or(f.kind.rule, "none"), "update rule of the table; none adds deltas")
 	flags.StringVar(&f.Wire, "wire", "", "values cross the network as f16, bf16 or int8 instead of as they are; answers as int8 do not")
+	flags.StringVar(&f.cache, "cache", "", "size of a cache of hot keys at the client, such as 10MiB; keys are drawn anew for each request")
+	flags.IntVar(&f.Staleness, "staleness", 0, "requests for which the cache may use a value, each of which ends a clock; "+
+		"0: no bound, no clocks")
 	flags.IntVar(&f.Tasks, "tasks", 10, "tasks")
 	flags.BoolVar(&f.Async, "async", false, "under ASP, where nobody waits for anybody, instead of BSP")
 	flags.BoolVar(&f.ByKey, "by-key", false, "push the columns by their keys")
@@ -230,6 +237,12 @@ func (f *benchFlags) choose(c *cobra.Command) error {
 		if n.is < 1 || n.is > n.limit {
 			return fmt.Errorf("--%s %d, want a number from 1 to %d", n.name, n.is, n.limit)
 		}
+	}
+	if f.Cache, err = parseSize("cache", f.cache); err != nil {
+		return err
+	}
+	if f.Staleness < 0 || f.Staleness > 0 && f.Cache == 0 {
+		return fmt.Errorf("--staleness %d, want 0 or more, and a --cache", f.Staleness)
 	}
 	if !finite(f.Seconds) || f.Seconds <= 0 {
 		return fmt.Errorf("--seconds %v, want a finite number above 0", f.Seconds)
@@ -332,6 +345,13 @@ func printBench(e *env, r *bench.Result) {
 			}
 		}
 		fmt.Fprintf(e.out, "%.2f M %s/s; M %s per CPU-second: %s\n", *r.Rate, unit, unit, orDash(strings.Join(ends, ", ")))
+	}
+	if r.Wire != nil {
+		fmt.Fprintf(e.out, "%.0f bytes of keys and values a request", *r.Wire)
+		if r.Hits != nil {
+			fmt.Fprintf(e.out, "; the cache had %.1f %% of the keys", 100**r.Hits)
+		}
+		fmt.Fprintln(e.out)
 	}
 	if r.Reads != nil {
 		fmt.Fprintf(e.out, "reads: %.2f M rows per CPU-second\n", *r.Reads)

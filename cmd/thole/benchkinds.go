@@ -26,8 +26,9 @@ func benchKinds() map[string]benchKind {
 			less:    []string{"keys", "dim"}, lessRequests: []string{"batch", "dim"},
 		},
 		"pull": {
-			flags: []string{"keys", "seconds", "batch", "skew", "in-flight", "dim", "rule", "wire"},
+			flags: []string{"keys", "seconds", "batch", "skew", "in-flight", "dim", "rule", "wire", "cache", "staleness"},
 			example: "  thole bench pull --in-flight 4\n" +
+				"  thole bench pull --skew 1.1 --cache 1MiB\n" +
 				"  thole bench pull --servers 10.0.0.1:7001,10.0.0.2:7001 --json",
 			less: []string{"keys", "dim"}, lessRequests: []string{"in-flight", "batch", "dim"},
 		},

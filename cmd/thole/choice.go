@@ -275,6 +275,9 @@ func (p *plan) checkNames() error {
 			return fmt.Errorf("--compat %q, want one of %s", v.value, strings.Join(trainings(), " "))
 		}
 	}
+	if _, err := j.keyCacheBytes(); err != nil {
+		return err
+	}
 	return j.checkKeep()
 }
 

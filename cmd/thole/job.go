@@ -48,6 +48,8 @@ type job struct {
 	holdSeed                      uint64 // of the held-out examples, if it is given
 	inOrder                       bool
 	partitioner                   string
+	keyCache                      string // bytes of a task's cache of hot keys; "": none
+	keyStaleness                  int    // and for how many steps it uses a value under ASP
 	set                           map[string]string
 	values                        flagValues // of the saved model
 
@@ -178,6 +180,10 @@ func (j *job) flags(e *env, c *cobra.Command) {
 
 	f.IntVar(&j.tasks, "tasks", 1, "tasks that share the examples")
 	f.IntVar(&j.staleness, "staleness", 0, "steps a task may run ahead: 0 is BSP, -1 is ASP")
+	f.StringVar(&j.keyCache, "key-cache", "", "with --staleness other than 0: size of each task's cache of hot keys, such as 64MiB "+
+		"(default: none)")
+	f.IntVar(&j.keyStaleness, "key-cache-staleness", 2, "with --key-cache and --staleness -1: steps for which a task uses a value "+
+		"of the cache")
 	f.StringVar(&j.partitioner, "partitioner", "", "how matrices are cut: range, column or hash (default: hash with --sparse, else column)")
 	f.BoolVar(&j.noChecksum, "no-checksum", false, noChecksumHelp)
 	j.values.flags(c, false, true)

@@ -152,7 +152,10 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 		Elapsed: func() time.Duration { return time.Since(start) },
 		Ready: func(ctx context.Context) error {
 			defer func() { start = time.Now() }()
-			err := p.ready(ctx, client, model, task, len(o.Mine), path, w)
+			err := p.setKeyCache(client, model)
+			if err == nil {
+				err = p.ready(ctx, client, model, task, len(o.Mine), path, w)
+			}
 			if err == nil && w != nil {
 				p.met = true
 			}
@@ -169,6 +172,7 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 		return nil, err
 	}
 	if w != nil {
+		p.tellKeyCache(client, w)
 		if w.nonFinite, err = client.NonFinite(ctx); err != nil {
 			return nil, err
 		}

@@ -84,9 +84,9 @@ var treeFlags = []string{"trees", "depth", "leaves", "growth", "bins", "min-chil
 // networkFlags are those that trees have no use for.
 var networkFlags = []string{"graph", "strict-graph", "sparse", "admit-after", "forget-after", "expire-after", "max-bytes",
 	"storage", "factors", "hidden", "dropout", "cross-layers", "rank", "epochs", "batch", "updates", "clip", "schedule", "schedule-per",
-	"schedule-set", "rule", "hyper", "tolerance", "non-finite", "init", "init-scale", "in-order", "staleness", "partitioner", "pos-neg",
-	"negatives", "l1-of", "l2-of", "load-state", "save-state", "fresh-state", "memory", "scratch",
-	"shuffle-window", "early-stop-delta", "hash"}
+	"schedule-set", "rule", "hyper", "tolerance", "non-finite", "init", "init-scale", "in-order", "staleness", "key-cache",
+	"key-cache-staleness", "partitioner", "pos-neg", "negatives", "l1-of", "l2-of", "load-state", "save-state", "fresh-state", "memory",
+	"scratch", "shuffle-window", "early-stop-delta", "hash"}
 
 // checkKinds refuses flags that are of the other kind of algorithm.
 func (p *plan) checkKinds() error {
