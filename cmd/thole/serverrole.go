@@ -254,6 +254,7 @@ func (r *roleHeld) stay(ctx context.Context, out io.Writer, at string, line *lin
 		return err
 	}
 	r.held.Store(h)
+	r.reason.Store(nil)
 	fmt.Fprintf(out, "%s of cluster %q at %s, epoch %d\n", coord.Server(r.number), r.cluster, addr, h.Epoch())
 	select {
 	case <-ctx.Done():

@@ -141,7 +141,7 @@ func Title(words string) string {
 // Check refuses what the API would, or what would never run.
 func (l *Launch) Check() error {
 	secrets := slices.Concat(l.PullSecrets, l.EnvSecrets)
-	for _, one := range []string{l.TokenSecret, l.TLSSecret, l.Queue} {
+	for _, one := range []string{l.TokenSecret, l.TLSSecret, l.Queue, l.SecretMark} {
 		if one != "" {
 			secrets = append(secrets, one)
 		}
