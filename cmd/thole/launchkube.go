@@ -35,8 +35,8 @@ type kubeFlags struct {
 // kubeOwn are the flags that launches on Kubernetes take, of those that not all take.
 func kubeOwn() []string {
 	return append([]string{"image", "image-pull-policy", "image-pull-secret", "store", "volume", "env", "env-from-secret", "token-secret",
-		"tls-secret", "insecure", "queue", "run-as", "node-selector", "scratch-size", "jobset", "operator", "keep-objects", "namespace", "context",
-		"kubeconfig"}, farFlags...)
+		"tls-secret", "insecure", "queue", "run-as", "node-selector", "scratch-size", "jobset", "operator", "keep-objects", "namespace",
+		"context", "kubeconfig"}, farFlags...)
 }
 
 // kubePlace is the flags that say which cluster, and what in it.

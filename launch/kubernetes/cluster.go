@@ -90,8 +90,8 @@ func (c *Cluster) Apply(ctx context.Context, l *Launch) error {
 	return nil
 }
 
-// CreateSecret creates the own Secret of a launch whose ServiceAccount is there, with which it goes. It reports whether it was not there before:
-// one that is there stays as it is.
+// CreateSecret creates the own Secret of a launch whose ServiceAccount is there, with which it goes. It reports whether it was not there
+// before: one that is there stays as it is.
 func (c *Cluster) CreateSecret(ctx context.Context, l *Launch, now time.Time) (created bool, err error) {
 	core := "/api/v1/namespaces/" + c.Namespace
 	a, err := c.ask(ctx, http.MethodGet, core+"/serviceaccounts/"+l.Name, nil, http.StatusNotFound)

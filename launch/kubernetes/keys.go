@@ -85,7 +85,8 @@ func (l *Launch) Secret(now time.Time) (Object, error) {
 	return l.object("Secret", l.SecretName(), object{{"type", "Opaque"}, {"data", data}}), nil
 }
 
-// SecretName is the name of the Secret that the launch creates for itself: NAME-access, or with a mark of the one that owns it NAME-access-MARK.
+// SecretName is the name of the Secret that the launch creates for itself: NAME-access, or with a mark of the one that owns it
+// NAME-access-MARK.
 func (l *Launch) SecretName() string {
 	if l.SecretMark != "" {
 		return l.Name + "-access-" + l.SecretMark
@@ -125,14 +126,17 @@ func (l *Launch) secretObjects() []Object {
 	account := object{{"kind", "ServiceAccount"}, {"name", name}, {"namespace", l.Namespace}}
 	rules := []object{
 		{{"apiGroups", []string{""}}, {"resources", []string{"secrets"}}, {"verbs", []string{"create"}}}, // it cannot read or change any
-		{{"apiGroups", []string{""}}, {"resources", []string{"serviceaccounts"}}, {"resourceNames", []string{l.Name}}, {"verbs", []string{"get"}}},
+		{{"apiGroups", []string{""}}, {"resources", []string{"serviceaccounts"}}, {"resourceNames", []string{l.Name}},
+			{"verbs", []string{"get"}}},
 	}
 	little := object{{"cpu", "100m"}, {"memory", "64Mi"}}
 	container := object{{"name", keysComponent}, {"image", l.Image}, {"imagePullPolicy", l.PullPolicy},
 		{"args", []string{"launch", "keys", "--namespace=$(POD_NAMESPACE)", "--name=" + l.Name}},
-		{"env", append([]object{fromField("POD_NAMESPACE", "metadata.namespace")}, l.variables()...)}, {"resources", object{{"requests", little}, {"limits", little}}},
+		{"env", append([]object{fromField("POD_NAMESPACE", "metadata.namespace")}, l.variables()...)},
+		{"resources", object{{"requests", little}, {"limits", little}}},
 		{"securityContext", harmless()}, {"terminationMessagePolicy", "FallbackToLogsOnError"}}
-	pod := object{{"metadata", object{{"labels", labels}}}, {"spec", append(l.podOf(name, "OnFailure"), field{"containers", []object{container}})}}
+	spec := append(l.podOf(name, "OnFailure"), field{"containers", []object{container}})
+	pod := object{{"metadata", object{{"labels", labels}}}, {"spec", spec}}
 	return []Object{
 		l.object("ServiceAccount", name, object{{"automountServiceAccountToken", always{false}}}),
 		l.object("Role", name, object{{"rules", rules}}),

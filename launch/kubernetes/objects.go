@@ -170,7 +170,8 @@ func (l *Launch) pod(component, restart string, env []object) object {
 	env = slices.Concat([]object{fromField("POD_IP", "status.podIP"), fromField("POD_NAME", "metadata.name"),
 		fromField("POD_NAMESPACE", "metadata.namespace")}, env)
 	if component == worker { // an overlay changes the counts here
-		env = append(env, object{{"name", "SERVERS"}, {"value", strconv.Itoa(l.Servers)}}, object{{"name", "WORKERS"}, {"value", strconv.Itoa(l.Workers)}})
+		env = append(env, object{{"name", "SERVERS"}, {"value", strconv.Itoa(l.Servers)}},
+			object{{"name", "WORKERS"}, {"value", strconv.Itoa(l.Workers)}})
 	}
 	container := object{
 		{"name", component}, {"image", l.Image}, {"imagePullPolicy", l.PullPolicy}, {"args", l.args(component)},

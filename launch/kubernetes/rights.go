@@ -41,7 +41,8 @@ func (l *Launch) JobLease() string {
 // limit what is created or listed by name.
 func (l *Launch) rights() []Object {
 	rule := func(names []string, verbs ...string) object {
-		return object{{"apiGroups", []string{"coordination.k8s.io"}}, {"resources", []string{"leases"}}, {"resourceNames", names}, {"verbs", verbs}}
+		return object{{"apiGroups", []string{"coordination.k8s.io"}}, {"resources", []string{"leases"}}, {"resourceNames", names},
+			{"verbs", verbs}}
 	}
 	return []Object{
 		l.object("Role", l.Name, object{{"rules", []object{rule(nil, "list", "watch", "create"), rule(l.leases(), "get", "update")}}}),

@@ -66,7 +66,8 @@ func (c *Controller) act(ctx context.Context, u *unstructured.Unstructured, j *t
 	return nil
 }
 
-// secret creates the Secret of a job, which the operator may not read: one that is there is the job's own, as the name has a part of its uid.
+// secret creates the Secret of a job, which the operator may not read: one that is there is the job's own, as the name has a part of its
+// uid.
 func (c *Controller) secret(ctx context.Context, u *unstructured.Unstructured, j *tholejob.Job) error {
 	l, err := j.Launch()
 	if err != nil {

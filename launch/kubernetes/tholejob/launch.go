@@ -47,7 +47,8 @@ func (j *Job) Launch() (*kubernetes.Launch, error) {
 	l := &kubernetes.Launch{Name: j.Metadata.Name, Namespace: j.Metadata.Namespace, Image: s.Image, PullPolicy: s.ImagePullPolicy,
 		PullSecrets: s.ImagePullSecrets, Servers: servers, Workers: workers, Shares: tasks != workers, Restarts: kubernetes.Restarts,
 		Grace: kubernetes.Grace, EnvSecrets: s.EnvFromSecrets, TokenSecret: s.TokenSecret, TLSSecret: s.TLSSecret, Insecure: s.Insecure,
-		SecretMark: mark(j.Metadata.UID), Files: s.Files, User: cmp.Or(s.RunAs, kubernetes.User), NodeSelector: s.NodeSelector, NodePatience: nodePatience}
+		SecretMark: mark(j.Metadata.UID), Files: s.Files, User: cmp.Or(s.RunAs, kubernetes.User), NodeSelector: s.NodeSelector,
+		NodePatience: nodePatience}
 	if s.Restarts != nil {
 		l.Restarts = *s.Restarts
 	}

@@ -9,8 +9,8 @@ import (
 	"thole.example/launch/kubernetes"
 )
 
-// Finalizer keeps a job there until its pods have ended, and what its servers left is removed. A job that has ended has none, so that it can
-// be deleted when no operator is there.
+// Finalizer keeps a job there until its pods have ended, and what its servers left is removed. A job that has ended has none, so that it
+// can be deleted when no operator is there.
 const Finalizer = "thole.example/pods"
 
 // State is what there is of a job.
@@ -276,8 +276,8 @@ func (n *next) advise() {
 			n.again(left)
 			continue
 		}
-		n.stalled("ServersNotReady", fmt.Sprintf("%s runs, but has had no role for %v or more: its log says why (kubectl logs -n %s %[1]s); want "+
-			"its account allowed to read and write the leases of the job", p.Name, unreadyTime, n.job.Metadata.Namespace))
+		n.stalled("ServersNotReady", fmt.Sprintf("%s runs, but has had no role for %v or more: its log says why (kubectl logs -n %s %[1]s); "+
+			"want its account allowed to read and write the leases of the job", p.Name, unreadyTime, n.job.Metadata.Namespace))
 		return
 	}
 	n.stalled("", "")
