@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -66,8 +67,11 @@ func (k *kube) page(t *testing.T, url, token string) (int, string) {
 	return r.StatusCode, string(text)
 }
 
+// refusal is what strangers are told, before anything about jobs.
+var refusal = regexp.MustCompile(`no encrypted connection|the server wants a token|HTTP status 400|wants a token that may administer|x509: `)
+
 // attacked has a stranger try all that it can do to a launch that trains: it reads, changes and ends nothing.
-func (k *kube) attacked(t *testing.T, name, data, out string) {
+func (k *kube) attacked(t *testing.T, name, data string) {
 	t.Helper()
 	ip := k.pods(t, name, "server")[0].Status.PodIP
 	servers, seen := ip+":7001", leaf(t, ip+":7001")
@@ -88,10 +92,9 @@ func (k *kube) attacked(t *testing.T, name, data, out string) {
 			{"status", ip + ":9001"},
 		} {
 			code, text := stranger(t, k.thole, append(slices.Clone(args), trust...)...)
-			if code == 0 || strings.Contains(text, "examples") || strings.Contains(text, "input_weight  ") {
+			if code == 0 || !refusal.MatchString(text) {
 				t.Errorf("%q with %q ends with %d:\n%s", args, trust, code, text)
 			}
-			t.Logf("%s %v: exit code %d: %.300s", args[0], trust, code, text)
 		}
 	}
 	for _, path := range []string{"/metrics", "/status", "/debug/pprof/"} {
@@ -116,10 +119,10 @@ func TestKubeClosed(t *testing.T) {
 	}
 	data, out := k.folders(t, "closed")
 	examples(t, filepath.Join(data, "a.libsvm"), 20000, 8, 800)
-	settings := []string{"--data", filepath.Join(data, "a.libsvm"), "--algo", "lr", "--batch", "500", "--epochs", "2000", "--tasks", "2"}
+	settings := []string{"--data", filepath.Join(data, "a.libsvm"), "--algo", "lr", "--batch", "500", "--epochs", "1000", "--tasks", "2"}
 	b := start(t, k.thole, append(k.launch(t, "closed", settings...), "--model", filepath.Join(out, "model"))...)
 	k.reached(t, "closed", 100)
-	k.attacked(t, "closed", data, out)
+	k.attacked(t, "closed", data)
 	b.wait(t, 8*time.Minute)
 	must(t, k.thole, append([]string{"train", "--model", filepath.Join(out, "one")}, settings...)...)
 	k.same(t, filepath.Join(out, "model"), filepath.Join(out, "one"))
@@ -264,7 +267,7 @@ func TestOperatorClosed(t *testing.T) {
 	o.job(t, "opclosed", "--data", filepath.Join(data, "a.libsvm"), "--batch", "500", "--epochs", "100000", "--model", filepath.Join(out, "model"))
 	o.reached(t, "opclosed", 100)
 	o.phase(t, "opclosed", "Running", time.Minute)
-	o.attacked(t, "opclosed", data, out)
+	o.attacked(t, "opclosed", data)
 	o.ends(t, "opclosed")
 }
 

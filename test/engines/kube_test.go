@@ -31,7 +31,7 @@ type kube struct {
 func kubernetes(t *testing.T) *kube {
 	t.Helper()
 	r := ready(t)
-	k := &kube{run: r, cluster: filepath.Join(r.dir, "kube"), monitors: map[string][]byte{}, client: &http.Client{Timeout: 5 * time.Second,
+	k := &kube{run: r, cluster: filepath.Join(r.dir, "kube"), monitors: map[string][]byte{}, client: &http.Client{Timeout: 20 * time.Second,
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}} // as its kubeconfig has it
 	if os.Getenv(inside) == "" {
 		build := exec.Command(filepath.Join(r.scripts, "build.sh"), r.bin)
