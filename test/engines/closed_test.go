@@ -264,7 +264,8 @@ func TestOperatorClosed(t *testing.T) {
 	}
 	data, out := o.folders(t, "opclosed")
 	examples(t, filepath.Join(data, "a.libsvm"), 20000, 8, 800)
-	o.job(t, "opclosed", "--data", filepath.Join(data, "a.libsvm"), "--batch", "500", "--epochs", "100000", "--model", filepath.Join(out, "model"))
+	o.job(t, "opclosed", "--data", filepath.Join(data, "a.libsvm"), "--batch", "500", "--epochs", "100000", "--model", filepath.Join(out, "model"),
+		"--checkpoint", filepath.Join(out, "ck"))
 	o.reached(t, "opclosed", 100)
 	o.phase(t, "opclosed", "Running", time.Minute)
 	o.attacked(t, "opclosed", data)

@@ -169,7 +169,7 @@ func TestOperatorDefinition(t *testing.T) {
 		{`{}`, "spec.image: Required"},
 		{`{"image":"i","servers":{"count":0}}`, "spec.servers.count"},
 		{`{"image":"i","volumes":[{"name":"a","kind":"claim","source":"b","path":"/b"}]}`, "volumes[0].kind"},
-		{`{"image":"i","tokenSecret":"a"}`, "tokenSecret without tlsSecret"},
+		{`{"image":"i","tokenSecret":"a","insecure":true}`, "tokenSecret without tlsSecret"},
 		{`{"image":"i","tasks":1,"workers":{"count":2}}`, "at least one task"},
 		{`{"image":"i","giveUp":"soon"}`, "giveUp"},
 		{`{"image":"i","workers":{"memory":"much"}}`, "memory"},

@@ -557,6 +557,17 @@ func TestBegun(t *testing.T) {
 	}
 }
 
+// TestBegunWithoutCheckpoint: attempts of a job without checkpoints are not recorded: it is Running when its servers are ready and its workers run.
+func TestBegunWithoutCheckpoint(t *testing.T) {
+	w := newWorld(t, `{}`)
+	w.unbegun = true
+	w.settle()
+	w.run("clicks-worker-0-0", "clicks-worker-1-0")
+	if w.settle(); w.job.Status.Phase != Running {
+		t.Errorf("%+v", w.job.Status)
+	}
+}
+
 // TestReleased: a job that has ended has no finalizer, so that it can be deleted when the operator is gone, and so can the definition.
 func TestReleased(t *testing.T) {
 	for _, code := range []int{0, 1} {

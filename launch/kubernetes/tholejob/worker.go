@@ -220,7 +220,7 @@ func (n *next) count() {
 		n.say(ServersReady, whole, reason, fmt.Sprintf("%s servers are ready", s.Servers), false)
 		whole = whole && active+len(done) == workers
 		if whole && s.StartTime == nil && !s.over() {
-			if n.state.Begun {
+			if n.state.Begun || !n.job.goesOn() { // without checkpoints attempts are not recorded, but servers that are ready have their roles
 				now := n.now()
 				s.StartTime = &now
 				n.tell(false, "Started", "the first attempt has begun: all %d servers and %d workers run", servers, workers)
