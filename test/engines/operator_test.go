@@ -353,7 +353,8 @@ func TestOperatorLaunch(t *testing.T) {
 	data, out := o.folders(t, "oplaunch")
 	examples(t, filepath.Join(data, "a.libsvm"), 4000, 8, 800)
 	args := func(file string) []string {
-		return []string{"launch", "--on", "kubernetes", "--operator", "--name", "oplaunch", "--image", "thole", "--volume", "data=hostPath:" + data + ":" + data + ":ro", "--volume", "out=hostPath:" + out + ":" + out, "--servers", "2", "--workers", "2",
+		return []string{"launch", "--on", "kubernetes", "--operator", "--name", "oplaunch", "--image", "thole", "--volume",
+			"data=hostPath:" + data + ":" + data + ":ro", "--volume", "out=hostPath:" + out + ":" + out, "--servers", "2", "--workers", "2",
 			"--data", filepath.Join(data, file), "--epochs", "5", "--model", filepath.Join(out, "model")}
 	}
 	text, err := exec.Command(o.thole, args("a.libsvm")...).CombinedOutput()
