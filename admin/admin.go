@@ -31,6 +31,7 @@ type Admin struct {
 	Tokens   *access.Table  // nil: anybody may look; else who has a token that may administer
 	Version  string         // of the program
 	Pprof    bool           // serve profiles, too
+	Ready    func() error   // says why the server does no work now; nil: it always does
 
 	start   time.Time
 	stopped atomic.Bool
@@ -53,6 +54,12 @@ func (a *Admin) Handler() http.Handler {
 		if a.stopped.Load() {
 			say(w, http.StatusServiceUnavailable, "stopping")
 			return
+		}
+		if a.Ready != nil {
+			if err := a.Ready(); err != nil {
+				say(w, http.StatusServiceUnavailable, err.Error())
+				return
+			}
 		}
 		say(w, http.StatusOK, "ready")
 	})

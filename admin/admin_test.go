@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -124,6 +125,17 @@ func TestGuarded(t *testing.T) {
 	if code, text := w.get(t, "/healthz", nil); code != 200 || text != "ok\n" {
 		t.Errorf("%d %s", code, text)
 	}
+	if code, text := w.get(t, "/readyz", nil); code != 200 || text != "ready\n" {
+		t.Errorf("%d %s", code, text)
+	}
+	w.Ready = func() error { return errors.New("no role: waits for server 0") }
+	if code, text := w.get(t, "/readyz", nil); code != 503 || text != "no role: waits for server 0\n" {
+		t.Errorf("%d %s", code, text)
+	}
+	if code, text := w.get(t, "/healthz", nil); code != 200 || text != "ok\n" {
+		t.Errorf("without a role: %d %s", code, text)
+	}
+	w.Ready = func() error { return nil }
 	if code, text := w.get(t, "/readyz", nil); code != 200 || text != "ready\n" {
 		t.Errorf("%d %s", code, text)
 	}

@@ -182,6 +182,14 @@ func change(ctx context.Context, s Store, cluster, job string, edit func(*Job) e
 	}
 }
 
+// Keys are those of the roles of servers 0 to servers-1 of a cluster, and of a job there: all that its processes write.
+func Keys(cluster string, servers int, job string) (all []string) {
+	for i := range servers {
+		all = append(all, Server(i).key(cluster))
+	}
+	return append(all, jobKey(cluster, job))
+}
+
 // Jobs is the names of all jobs of a cluster that the catalogue has.
 func Jobs(ctx context.Context, s Store, cluster string) ([]string, error) {
 	all, err := s.List(ctx, cluster+jobPart)

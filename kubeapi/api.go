@@ -34,6 +34,7 @@ const (
 // Kinds of bodies.
 const (
 	JSON  = "application/json"
+	YAML  = "application/yaml"
 	Apply = "application/apply-patch+yaml" // of a server-side apply, with http.MethodPatch
 )
 

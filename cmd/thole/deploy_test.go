@@ -50,7 +50,8 @@ func TestPodsUnderstand(t *testing.T) {
 		for _, c := range doc.Spec.Template.Spec.Containers {
 			var words []string
 			for _, word := range c.Args {
-				words = append(words, strings.NewReplacer("$$", "$", "$(POD_IP)", "10.0.0.1", "$(SERVER_INDEX)", "1", "$(JOB_COMPLETION_INDEX)", "2").Replace(word))
+				words = append(words, strings.NewReplacer("$$", "$", "$(POD_IP)", "10.0.0.1", "$(SERVER_INDEX)", "1", "$(JOB_COMPLETION_INDEX)", "2",
+					"$(POD_NAMESPACE)", "models", "$(SERVERS)", "1", "$(WORKERS)", "3").Replace(word))
 			}
 			command, rest, err := rootCommand(&env{in: strings.NewReader(""), out: &out, err: &errs}).Find(words)
 			if err == nil {
@@ -63,7 +64,7 @@ func TestPodsUnderstand(t *testing.T) {
 			seen[command.Name()] = true
 			for name, want := range map[string]map[string]string{
 				"server": {"role": "1", "tls-cert": "/etc/thole/tls/tls.crt", "tokens": "/etc/thole/tokens/tokens", "no-checksum": "true"},
-				"worker": {"task": "2/3", "tls-name": "a.default.svc", "token-file": "/etc/thole/tokens/secret", "give-up": "2m0s", "note": "$(HOME)"},
+				"worker": {"task": "2/3", "tls-name": "a.models.svc", "token-file": "/etc/thole/tokens/secret", "give-up": "2m0s", "note": "$(HOME)"},
 			}[command.Name()] {
 				if got := command.Flags().Lookup(name).Value.String(); got != want {
 					t.Errorf("--%s of %s is %s, want %s", name, command.Name(), got, want)

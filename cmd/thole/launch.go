@@ -121,7 +121,7 @@ are told, and all is removed in the end (docs/kubernetes.md). With --on slurm th
 		}
 	}
 	c.SuggestionsMinimumDistance = 2
-	c.AddCommand(launchStatusCommand(e), launchLogsCommand(e), launchScaleCommand(e), launchStopCommand(e))
+	c.AddCommand(launchStatusCommand(e), launchLogsCommand(e), launchScaleCommand(e), launchStopCommand(e), launchKeysCommand(e))
 	return c
 }
 

@@ -29,13 +29,14 @@ type kubeFlags struct {
 	user                                  int64
 	nodes                                 map[string]string
 	jobSet, keepObjects, operator         bool
+	insecure                              bool
 }
 
 // kubeOwn are the flags that launches on Kubernetes take, of those that not all take.
 func kubeOwn() []string {
 	return append([]string{"image", "image-pull-policy", "image-pull-secret", "store", "volume", "env", "env-from-secret", "token-secret",
-		"tls-secret", "queue", "run-as", "node-selector", "scratch-size", "jobset", "operator", "keep-objects", "namespace", "context",
-		"kubeconfig"}, farFlags...)
+		"tls-secret", "insecure", "queue", "run-as", "node-selector", "scratch-size", "jobset", "operator", "keep-objects", "namespace",
+		"context", "kubeconfig"}, farFlags...)
 }
 
 // kubePlace is the flags that say which cluster, and what in it.
@@ -84,9 +85,11 @@ func kubeLaunchFlags(f *pflag.FlagSet, l *launch) {
 		kubernetes.VolumeHelp())
 	f.StringArrayVar(&k.env, "env", nil, "variable of all pods, NAME=VALUE")
 	f.StringSliceVar(&k.envSecrets, "env-from-secret", nil, "secrets whose keys are variables of all pods")
-	f.StringVar(&k.tokenSecret, "token-secret", "", "secret with the servers' --tokens in the key tokens, and in the key secret that of a "+
-		"token for workers; with --tls-secret")
-	f.StringVar(&k.tlsSecret, "tls-secret", "", "secret with tls.crt, tls.key and ca.crt, for the name NAME.NAMESPACE.svc")
+	f.StringVar(&k.tokenSecret, "token-secret", "", "Secret with the servers' --tokens in the key tokens, and in the key secret that of a "+
+		"token for workers (default: NAME-access, which the launch creates)")
+	f.StringVar(&k.tlsSecret, "tls-secret", "", "Secret with tls.crt, tls.key and ca.crt, for the name NAME.NAMESPACE.svc (default: "+
+		"NAME-access, which the launch creates)")
+	f.BoolVar(&k.insecure, "insecure", false, "create no keys and no NetworkPolicy: every pod of the cluster can read and change the models")
 	f.StringVar(&k.queue, "queue", "", "queue of Kueue in which the launch waits for its turn")
 	f.Int64Var(&k.user, "run-as", kubernetes.User, "number of the user and the group that pods run as, who may write to the volumes")
 	f.StringToStringVar(&k.nodes, "node-selector", nil, "labels of the nodes for the pods, NAME=VALUE")
@@ -117,6 +120,13 @@ func kubeLaunch(ctx context.Context, e *env, l *launch) error {
 	}
 	if l.dryRun {
 		return kubernetes.Write(e.out, l.kubeHead(e, k), k.Objects())
+	}
+	if k.OwnsSecret() {
+		secret, err := k.Secret(e.now())
+		if err != nil {
+			return err
+		}
+		k.Generated = &secret
 	}
 	return l.onCluster(ctx, e, c, k)
 }

@@ -15,7 +15,7 @@ func (l *launch) pods(ctx context.Context, e *env, namespace string) (*kubernete
 	f := &l.kube
 	k := &kubernetes.Launch{Name: l.title, Namespace: namespace, Image: f.image, PullPolicy: f.pullPolicy, PullSecrets: f.pullSecrets,
 		Servers: l.servers, Workers: l.workers, Shares: l.tasks != l.workers, Restarts: l.restarts, Grace: kubernetes.Grace,
-		EnvSecrets: f.envSecrets, TokenSecret: f.tokenSecret, TLSSecret: f.tlsSecret, User: f.user, NodeSelector: f.nodes,
+		EnvSecrets: f.envSecrets, TokenSecret: f.tokenSecret, TLSSecret: f.tlsSecret, Insecure: f.insecure, User: f.user, NodeSelector: f.nodes,
 		JobSet: f.jobSet, Queue: f.queue, Operator: f.operator, Store: f.store}
 	if f.image == "" {
 		return nil, usageError{fmt.Errorf("no --image, want an image of thole that the nodes can pull (deploy/Dockerfile makes one)")}
@@ -151,13 +151,11 @@ func (l *launch) words(ctx context.Context, e *env, k *kubernetes.Launch, folder
 	}
 	var servers []kubernetes.Setting
 	said := kubernetes.Settings(at.common(nil, folder))
-	memory := func(r kubernetes.Resources) kubernetes.Setting {
-		return kubernetes.Setting{Flag: "memory", Texts: []string{l.shareOf(r)}}
-	}
-	if !k.Operator || l.memory != "" { // else processes find out what their pods have
-		servers = append(servers, memory(k.Server))
+	if l.memory != "" { // else processes find out what their pods have
+		memory := kubernetes.Setting{Flag: "memory", Texts: []string{l.memory}}
+		servers = append(servers, memory)
 		if !trees {
-			said = append(said, memory(k.Worker))
+			said = append(said, memory)
 		}
 	}
 	if l.noChecksum {
@@ -165,13 +163,4 @@ func (l *launch) words(ctx context.Context, e *env, k *kubernetes.Launch, folder
 	}
 	k.Words(said, servers, stores)
 	return nil
-}
-
-// shareOf is the memory that a process may take of what its pod has: what the user says, or the share that thole takes of a machine.
-func (l *launch) shareOf(r kubernetes.Resources) string {
-	if l.memory != "" {
-		return l.memory
-	}
-	n, _ := number.ParseBytes(r.Memory + "B") // it was made of a number
-	return fmt.Sprint(n / memoryParts * memoryShare)
 }

@@ -251,7 +251,7 @@ func serve(ctx, asked context.Context, e *env, o *serverOptions, log *slog.Logge
 		return err
 	}
 	go s.Relieve(ctx)
-	seen := &admin.Admin{Server: s, Ledger: o.ledger}
+	seen := &admin.Admin{Server: s, Ledger: o.ledger, Ready: role.notReady}
 	left := o.drain(ctx, asked, s, func() { seen.Stop() }, end, log)
 	if role != nil {
 		s.Role = role

@@ -121,8 +121,50 @@ func (c *claiming) addr(at string) (addr string, sole bool) {
 // roleHeld is what a server is in its cluster; it is not, until held is set.
 type roleHeld struct {
 	*claiming
-	store coord.Store
-	held  atomic.Pointer[coord.Held]
+	store  coord.Store
+	held   atomic.Pointer[coord.Held]
+	reason atomic.Pointer[string] // why the role is not held, as the store or the claim said last
+}
+
+// notReady says why the server does no work: it does not hold its role. A server without a role (nil) has none to wait for.
+func (r *roleHeld) notReady() error {
+	if r == nil {
+		return nil
+	}
+	switch h := r.held.Load(); {
+	case h != nil && h.Valid(time.Now()):
+		return nil
+	case h != nil:
+		return fmt.Errorf("no role: %s could not be renewed in time%s", coord.Server(r.number), r.because())
+	}
+	return fmt.Errorf("no role: waits for %s of cluster %q%s", coord.Server(r.number), r.cluster, r.because())
+}
+
+// because is what was said last, as the end of a sentence.
+func (r *roleHeld) because() string {
+	if text := r.reason.Load(); text != nil {
+		return ": " + *text
+	}
+	return ""
+}
+
+// remindEvery is how often a server logs that it has no role.
+const remindEvery = time.Minute
+
+// remind logs why the role is not held, again and again until it is or ctx ends.
+func (r *roleHeld) remind(ctx context.Context, log *slog.Logger) {
+	tick := time.NewTicker(remindEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := r.notReady(); err != nil {
+			log.Warn(err.Error(), "cluster", r.cluster)
+		}
+	}
 }
 
 // claim is what the user wants the server to be; nil: it has no role to claim.
@@ -185,7 +227,12 @@ func (r *roleHeld) stay(ctx context.Context, out io.Writer, at string, line *lin
 	claim, end := context.WithCancel(context.WithoutCancel(ctx)) // a role that is held is given back in the end, and does not lapse
 	defer end()
 	waits := context.AfterFunc(ctx, end)
-	o := coord.Options{Lease: r.lease, Sole: sole, Say: func(text string) { log.Warn(text, "cluster", r.cluster) }}
+	say := func(text string) {
+		r.reason.Store(&text)
+		log.Warn(text, "cluster", r.cluster)
+	}
+	o := coord.Options{Lease: r.lease, Sole: sole, Say: say}
+	go r.remind(claim, log)
 	line.claims(&o)
 	copied := line.copy(claim)
 	h, err := coord.Claim(claim, r.store, r.cluster, coord.Server(r.number), addr, o)
@@ -207,6 +254,7 @@ func (r *roleHeld) stay(ctx context.Context, out io.Writer, at string, line *lin
 		return err
 	}
 	r.held.Store(h)
+	r.reason.Store(nil)
 	fmt.Fprintf(out, "%s of cluster %q at %s, epoch %d\n", coord.Server(r.number), r.cluster, addr, h.Epoch())
 	select {
 	case <-ctx.Done():

@@ -11,7 +11,8 @@
 //	spec.leaseTransitions                      of a role: its epoch
 //	spec.leaseDurationSeconds, spec.renewTime  of a role: for people and their tools; nothing is decided by them
 //
-// A service account needs the verbs get, list, watch, create and update for leases in coordination.k8s.io.
+// A service account needs the verbs list, watch and create for leases in coordination.k8s.io, and get and update for those that LeaseName
+// names.
 package kube
 
 import (

@@ -49,7 +49,10 @@ type leaseList struct {
 }
 
 // object is the name of a key's lease.
-func (s *Store) object(key string) string {
+func (s *Store) object(key string) string { return LeaseName(s.name, key) }
+
+// LeaseName is the name of the Lease that has the value of a key in the store of a name.
+func LeaseName(store, key string) string {
 	const most = 100 // letters of the key
 	readable := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -58,7 +61,7 @@ func (s *Store) object(key string) string {
 		return '-'
 	}, key)
 	sum := sha256.Sum256([]byte(key))
-	return s.name + "-" + readable[:min(most, len(readable))] + "-" + hex.EncodeToString(sum[:6])
+	return store + "-" + readable[:min(most, len(readable))] + "-" + hex.EncodeToString(sum[:6])
 }
 
 // version is the resourceVersion and the uid of a lease that is there.

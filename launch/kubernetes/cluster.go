@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"thole.example/kubeapi"
@@ -30,15 +32,12 @@ const (
 
 // ask makes a request. An answer with a status that is none of these is an error.
 func (c *Cluster) ask(ctx context.Context, method, path string, body []byte, want ...int) (kubeapi.Answer, error) {
-	kind := kubeapi.JSON
-	if method == http.MethodPatch {
-		kind = kubeapi.Apply
-	}
+	kind := map[string]string{http.MethodPatch: kubeapi.Apply, http.MethodPost: kubeapi.YAML}[method]
 	limit := int64(objectLimit)
 	if method == http.MethodGet {
 		limit = listLimit
 	}
-	a, err := c.API.Ask(ctx, method, path, kind, body, limit)
+	a, err := c.API.Ask(ctx, method, path, cmp.Or(kind, kubeapi.JSON), body, limit)
 	if err != nil {
 		return a, fmt.Errorf("kubernetes: %w", err)
 	}
@@ -50,7 +49,7 @@ func (c *Cluster) ask(ctx context.Context, method, path string, body []byte, wan
 	case http.StatusUnauthorized:
 		hint = "; want a kubeconfig whose token or certificate is valid"
 	case http.StatusForbidden:
-		hint = "; want a user with the ClusterRole edit, and roles, rolebindings and serviceaccounts, in the namespace " + c.Namespace
+		hint = "; want a user with the ClusterRole edit, and roles and rolebindings, in the namespace " + c.Namespace
 	}
 	return a, fmt.Errorf("kubernetes: %s %s: HTTP status %d %.500q%s", method, path, a.Status, a.Message(), hint)
 }
@@ -89,6 +88,34 @@ func (c *Cluster) Apply(ctx context.Context, l *Launch) error {
 		}
 	}
 	return nil
+}
+
+// CreateSecret creates the own Secret of a launch whose ServiceAccount is there, with which it goes. It reports whether it was not there
+// before: one that is there stays as it is.
+func (c *Cluster) CreateSecret(ctx context.Context, l *Launch, now time.Time) (created bool, err error) {
+	core := "/api/v1/namespaces/" + c.Namespace
+	a, err := c.ask(ctx, http.MethodGet, core+"/serviceaccounts/"+l.Name, nil, http.StatusNotFound)
+	if err != nil {
+		return false, err
+	}
+	if a.Status == http.StatusNotFound {
+		return false, fmt.Errorf("kubernetes: %s in the namespace %s: %w: want its ServiceAccount applied before", l.Name, c.Namespace, ErrNone)
+	}
+	var account meta
+	if err := json.Unmarshal(a.Body, &account); err != nil {
+		return false, fmt.Errorf("kubernetes: ServiceAccount %s: %w", l.Name, err)
+	}
+	secret, err := l.Secret(now)
+	if err != nil {
+		return false, err
+	}
+	secret.own("v1", "ServiceAccount", l.Name, account.Metadata.UID)
+	text, err := secret.YAML()
+	if err != nil {
+		return false, err
+	}
+	a, err = c.ask(ctx, http.MethodPost, core+"/secrets?fieldManager=thole&fieldValidation=Strict", text, http.StatusConflict)
+	return err == nil && a.Status != http.StatusConflict, err
 }
 
 // free checks that an object is not there, or is left of a launch of the name.
@@ -154,6 +181,7 @@ type Job struct {
 // jobObject is what is read of a Job, a JobSet or a TholeJob.
 type jobObject struct {
 	Metadata struct {
+		Name              string
 		CreationTimestamp time.Time
 	}
 	Spec   struct{ Completions int }
@@ -183,23 +211,25 @@ func (o *jobObject) job() Job {
 
 // Job is that of a launch; ErrNone: it has none.
 func (c *Cluster) Job(ctx context.Context, name string) (Job, error) {
-	for _, kind := range []struct{ name, object string }{{JobKind, name}, {"JobSet", name}, {"Job", name + "-worker"}} {
+	for _, kind := range []string{JobKind, "JobSet", "Job"} {
 		all := resources()
-		r := all[slices.IndexFunc(all, func(r resource) bool { return r.kind == kind.name })]
-		a, err := c.ask(ctx, http.MethodGet, r.path(c.Namespace)+"/"+kind.object, nil, http.StatusNotFound, http.StatusForbidden)
+		r := all[slices.IndexFunc(all, func(r resource) bool { return r.kind == kind })]
+		a, err := c.ask(ctx, http.MethodGet, r.path(c.Namespace)+selected(LaunchLabel, name), nil, http.StatusNotFound, http.StatusForbidden)
 		if err != nil {
 			return Job{}, err
 		}
-		var m meta
-		var o jobObject
 		if a.Status != http.StatusOK {
 			continue
 		}
-		if err := errors.Join(json.Unmarshal(a.Body, &m), json.Unmarshal(a.Body, &o)); err != nil {
-			return Job{}, fmt.Errorf("kubernetes: %s %s: %w", kind.name, kind.object, err)
+		var list struct{ Items []jobObject }
+		if err := json.Unmarshal(a.Body, &list); err != nil {
+			return Job{}, fmt.Errorf("kubernetes: %ss of %s: %w", kind, name, err)
 		}
-		if m.Metadata.Labels[LaunchLabel] == name {
-			return o.job(), nil
+		for i := range list.Items {
+			o := &list.Items[i]
+			if o.Metadata.Name == name || strings.HasPrefix(o.Metadata.Name, name+"-worker") { // another Job creates the Secret
+				return o.job(), nil
+			}
 		}
 	}
 	return Job{}, fmt.Errorf("kubernetes: %s in the namespace %s: %w", name, c.Namespace, ErrNone)

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -63,6 +64,21 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		f.objects[place] = object
 		_ = json.NewEncoder(w).Encode(object)
+	case r.Method == http.MethodPost:
+		var made map[string]any
+		body, _ := io.ReadAll(r.Body)
+		if err := yaml.Unmarshal(body, &made); err != nil || r.Header.Get("Content-Type") != kubeapi.YAML {
+			f.refuse(w, http.StatusBadRequest, fmt.Sprint("no object: ", err))
+			return
+		}
+		name, _ := at(made, "metadata", "name").(string)
+		if place += "/" + name; f.objects[place] != nil {
+			f.refuse(w, http.StatusConflict, "already exists")
+			return
+		}
+		f.objects[place] = made
+		w.WriteHeader(http.StatusCreated)
+		_ = json.NewEncoder(w).Encode(made)
 	case object == nil:
 		f.refuse(w, http.StatusNotFound, path.Base(place)+" not found")
 	case r.Method == http.MethodDelete:
@@ -130,11 +146,16 @@ func TestApply(t *testing.T) {
 	apply := func(l *Launch) error {
 		return cmp.Or(c.Free(t.Context(), l), c.Apply(t.Context(), l))
 	}
+	secret, err := l.Secret(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Generated = &secret
 	if err := apply(l); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(f.objects); n != 7 {
-		t.Errorf("%d objects, want 7: %q", n, f.asked)
+	if n := len(f.objects); n != 9 {
+		t.Errorf("%d objects, want 9: %q", n, f.asked)
 	}
 	if err := c.Free(t.Context(), l); err == nil || !strings.Contains(err.Error(), "is in the namespace models already") {
 		t.Errorf("twice: %v", err)
@@ -161,7 +182,7 @@ func TestApply(t *testing.T) {
 		}
 	}
 	n, err := c.Remove(t.Context(), "ctr", nil)
-	if left := slices.Sorted(maps.Keys(f.objects)); err != nil || n != 7 || len(left) != 2 {
+	if left := slices.Sorted(maps.Keys(f.objects)); err != nil || n != 9 || len(left) != 2 {
 		t.Errorf("removed %d, %v; left %q", n, err, left)
 	}
 	if _, err := c.Job(t.Context(), "ctr"); !errors.Is(err, ErrNone) {

@@ -3,7 +3,10 @@
 //
 //	object                                name          what it is for
 //	ServiceAccount, Role, RoleBinding     NAME          servers hold their roles by Leases of the namespace, and workers look them up
+//	NetworkPolicy                         NAME          who reaches the servers: pods of the launch, and monitoring
 //	ConfigMap                             NAME          files of settings that workers read
+//	Secret                                NAME-access   certificate and tokens of the servers, unless others are named
+//	Job, ServiceAccount, Role, RoleBinding NAME-keys    creates that Secret in the cluster, in manifests
 //	Service, without an address           NAME          names of the server pods
 //	StatefulSet                           NAME-server   servers, all started at once
 //	PodDisruptionBudget                   NAME-server   one server at a time may be evicted
@@ -43,8 +46,11 @@ type Launch struct {
 	Volumes      []Volume
 	Env          []Variable
 	EnvSecrets   []string          // whose keys are variables
-	TokenSecret  string            // its key tokens is the servers' list, its key secret what workers come with; "": none
-	TLSSecret    string            // its keys are tls.crt, tls.key and ca.crt, as of kubernetes.io/tls; "": none
+	TokenSecret  string            // its key tokens is the servers' list, its key secret what workers come with; "": the launch's own
+	TLSSecret    string            // its keys are tls.crt, tls.key and ca.crt, as of kubernetes.io/tls; "": the launch's own
+	Insecure     bool              // no Secret of its own and no NetworkPolicy: every pod of the cluster can use the servers
+	SecretMark   string            // of the launch's own Secret, of letters that names may have; "": none
+	Generated    *Object           // the launch's own Secret, of [Launch.Secret]; nil: a Job creates it in the cluster
 	Files        map[string]string // by name; workers have them in FilesFolder
 	User         int64             // number of the user and the group that processes run as, not 0
 	NodeSelector map[string]string
@@ -81,6 +87,7 @@ const (
 const (
 	serverPort, adminPort = 7001, 9001
 	server, worker        = "server", "worker"
+	keysComponent         = "keys"  // creates the Secret
 	filesLimit            = 1 << 20 // bytes of a ConfigMap
 	nameLimit             = 40      // StatefulSets make labels of it, with 18 letters more
 )
@@ -93,6 +100,11 @@ var dns = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 
 // variable is what variables may be called.
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// ownVariables are the names of the variables by which pods know who they are.
+func ownVariables() []string {
+	return []string{"POD_IP", "POD_NAME", "POD_NAMESPACE", "SERVER_INDEX", "JOB_COMPLETION_INDEX", "SERVERS", "WORKERS"}
+}
 
 // CheckName refuses a name that no launch can have.
 func CheckName(name string) error {
@@ -129,7 +141,7 @@ func Title(words string) string {
 // Check refuses what the API would, or what would never run.
 func (l *Launch) Check() error {
 	secrets := slices.Concat(l.PullSecrets, l.EnvSecrets)
-	for _, one := range []string{l.TokenSecret, l.TLSSecret, l.Queue} {
+	for _, one := range []string{l.TokenSecret, l.TLSSecret, l.Queue, l.SecretMark} {
 		if one != "" {
 			secrets = append(secrets, one)
 		}
@@ -151,7 +163,7 @@ func (l *Launch) Check() error {
 		return fmt.Errorf("user %d, want a number above 0: pods do not run as root", l.User)
 	case l.Operator && (l.JobSet || l.Queue != ""):
 		return errors.New("--jobset or --queue with --operator, want one without the other: a TholeJob is part of neither")
-	case l.TokenSecret != "" && l.TLSSecret == "":
+	case l.TokenSecret != "" && l.TLSSecret == "" && l.Insecure:
 		return errors.New("tokens without TLS would cross the network in clear: want both")
 	default:
 		for name, text := range l.Files {
@@ -164,6 +176,9 @@ func (l *Launch) Check() error {
 	for _, v := range l.Env {
 		if !variable.MatchString(v.Name) {
 			return fmt.Errorf("variable %.80q, want letters, digits and _", v.Name)
+		}
+		if slices.Contains(ownVariables(), v.Name) {
+			return fmt.Errorf("variable %s: the launch sets it itself; use another name", v.Name)
 		}
 	}
 	return l.checkVolumes()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -120,6 +121,16 @@ type Object struct {
 	resource   resource
 	namespace  string
 	body       object
+}
+
+// own makes another object, which is there, the owner of the object: it goes with that one.
+func (o *Object) own(version, kind, name, uid string) {
+	owner := object{{"apiVersion", version}, {"kind", kind}, {"name", name}, {"uid", uid}}
+	for i := range o.body {
+		if metadata, is := o.body[i].value.(object); is && o.body[i].key == "metadata" {
+			o.body[i].value = append(slices.Clone(metadata), field{"ownerReferences", []object{owner}})
+		}
+	}
 }
 
 // YAML is the object as text.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -17,7 +18,9 @@ func resources() []resource {
 		{"ServiceAccount", "v1", "serviceaccounts"},
 		{"Role", "rbac.authorization.k8s.io/v1", "roles"},
 		{"RoleBinding", "rbac.authorization.k8s.io/v1", "rolebindings"},
+		{"NetworkPolicy", "networking.k8s.io/v1", "networkpolicies"},
 		{"ConfigMap", "v1", "configmaps"},
+		{"Secret", "v1", "secrets"},
 		{"Service", "v1", "services"},
 		{"PodDisruptionBudget", "policy/v1", "poddisruptionbudgets"},
 		{"StatefulSet", "apps/v1", "statefulsets"},
@@ -42,28 +45,27 @@ func (l *Launch) Objects() []Object {
 	case l.Operator:
 		return []Object{l.tholeJob()}
 	case l.JobSet:
-		return append(l.grounds(), l.jobSet())
+		return append(slices.Concat(l.grounds(), l.secretObjects()), l.jobSet())
 	}
-	return append(l.ServerObjects(), l.workers())
+	return append(slices.Concat(l.grounds(), l.secretObjects(), l.serving()), l.workers())
 }
 
-// ServerObjects are those of the launch without its workers.
-func (l *Launch) ServerObjects() []Object {
-	return append(l.grounds(), l.service(), l.budget(), l.servers())
-}
+// ServerObjects are those of the launch without its Secret and its workers.
+func (l *Launch) ServerObjects() []Object { return slices.Concat(l.grounds(), l.serving()) }
 
-// grounds are what all pods of the launch need.
-func (l *Launch) grounds() []Object {
-	all := []Object{l.object("ServiceAccount", l.Name, object{{"automountServiceAccountToken", always{false}}})}
-	all = append(all, l.rights()...)
-	if len(l.Files) > 0 {
-		var data object
-		for _, name := range slices.Sorted(maps.Keys(l.Files)) {
-			data = append(data, field{name, l.Files[name]})
-		}
-		all = append(all, l.object("ConfigMap", l.Name, object{{"data", data}}))
+// serving are the servers.
+func (l *Launch) serving() []Object { return []Object{l.service(), l.budget(), l.servers()} }
+
+// files are the ConfigMap of the files of settings, if there are any.
+func (l *Launch) files() []Object {
+	if len(l.Files) == 0 {
+		return nil
 	}
-	return all
+	var data object
+	for _, name := range slices.Sorted(maps.Keys(l.Files)) {
+		data = append(data, field{name, l.Files[name]})
+	}
+	return []Object{l.object("ConfigMap", l.Name, object{{"data", data}})}
 }
 
 // object is one of a kind of the table.
@@ -88,19 +90,6 @@ func (l *Launch) labels(component string) object {
 // selector finds the pods of a component.
 func (l *Launch) selector(component string) object {
 	return object{{"matchLabels", object{{componentLabel, component}, {LaunchLabel, l.Name}}}}
-}
-
-// rights let the pods claim roles and look them up, and nothing else.
-func (l *Launch) rights() []Object {
-	rule := object{{"apiGroups", []string{"coordination.k8s.io"}}, {"resources", []string{"leases"}},
-		{"verbs", []string{"get", "list", "watch", "create", "update"}}}
-	return []Object{
-		l.object("Role", l.Name, object{{"rules", []object{rule}}}),
-		l.object("RoleBinding", l.Name, object{
-			{"roleRef", object{{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", l.Name}}},
-			{"subjects", []object{{{"kind", "ServiceAccount"}, {"name", l.Name}, {"namespace", l.Namespace}}}},
-		}),
-	}
 }
 
 func (l *Launch) service() Object {
@@ -174,51 +163,77 @@ func (l *Launch) jobSet() Object {
 // pod is the template of the pods of a component.
 func (l *Launch) pod(component, restart string, env []object) object {
 	volumes, mounts := l.volumes(component)
-	var secrets, from []object
-	for _, name := range l.PullSecrets {
-		secrets = append(secrets, object{{"name", name}})
-	}
+	var from []object
 	for _, name := range l.EnvSecrets {
 		from = append(from, object{{"secretRef", object{{"name", name}}}})
 	}
-	ip := object{{"name", "POD_IP"}, {"valueFrom", object{{"fieldRef", object{{"fieldPath", "status.podIP"}}}}}}
-	name := object{{"name", "POD_NAME"}, {"valueFrom", object{{"fieldRef", object{{"fieldPath", "metadata.name"}}}}}}
-	env = append([]object{ip, name}, env...)
-	for _, v := range l.Env {
-		env = append(env, object{{"name", v.Name}, {"value", escape(v.Value)}})
+	env = slices.Concat([]object{fromField("POD_IP", "status.podIP"), fromField("POD_NAME", "metadata.name"),
+		fromField("POD_NAMESPACE", "metadata.namespace")}, env)
+	if component == worker { // an overlay changes the counts here
+		env = append(env, object{{"name", "SERVERS"}, {"value", strconv.Itoa(l.Servers)}},
+			object{{"name", "WORKERS"}, {"value", strconv.Itoa(l.Workers)}})
 	}
 	container := object{
 		{"name", component}, {"image", l.Image}, {"imagePullPolicy", l.PullPolicy}, {"args", l.args(component)},
-		{"env", env}, {"envFrom", from},
+		{"env", append(env, l.variables()...)}, {"envFrom", from},
 		{"resources", l.asked(component)},
-		{"securityContext", object{{"allowPrivilegeEscalation", always{false}}, {"readOnlyRootFilesystem", true},
-			{"capabilities", object{{"drop", []string{"ALL"}}}}}},
+		{"securityContext", harmless()},
 		{"volumeMounts", mounts},
 		{"terminationMessagePolicy", "FallbackToLogsOnError"}, // so that it is known what a process said last
 	}
 	if component == server {
 		container = append(container, l.probes()...)
 	}
-	var selector object
-	for _, key := range slices.Sorted(maps.Keys(l.NodeSelector)) {
-		selector = append(selector, field{key, l.NodeSelector[key]})
-	}
-	return object{{"metadata", object{{"labels", l.labels(component)}}}, {"spec", object{
-		{"serviceAccountName", l.Name},
-		{"automountServiceAccountToken", true}, // for leases
-		{"enableServiceLinks", always{false}},  // variables of services could be taken for settings
-		{"restartPolicy", restart},
+	spec := append(l.podOf(l.Name, restart), object{
 		{"terminationGracePeriodSeconds", int64(l.Grace / time.Second)},
-		{"nodeSelector", selector},
-		{"imagePullSecrets", secrets},
-		{"securityContext", object{{"runAsNonRoot", true}, {"runAsUser", l.User}, {"runAsGroup", l.User}, {"fsGroup", l.User},
-			{"seccompProfile", object{{"type", "RuntimeDefault"}}}}},
 		{"topologySpreadConstraints", []object{{{"maxSkew", 1}, {"topologyKey", "kubernetes.io/hostname"},
 			{"whenUnsatisfiable", "ScheduleAnyway"}, {"labelSelector", l.selector(component)}}}},
 		{"tolerations", l.tolerations()},
 		{"containers", []object{container}},
 		{"volumes", volumes},
-	}}}
+	}...)
+	return object{{"metadata", object{{"labels", l.labels(component)}}}, {"spec", spec}}
+}
+
+// podOf is what the specs of all pods of the launch have in common, which have the rights of an account.
+func (l *Launch) podOf(account, restart string) object {
+	var secrets []object
+	for _, name := range l.PullSecrets {
+		secrets = append(secrets, object{{"name", name}})
+	}
+	var selector object
+	for _, key := range slices.Sorted(maps.Keys(l.NodeSelector)) {
+		selector = append(selector, field{key, l.NodeSelector[key]})
+	}
+	return object{
+		{"serviceAccountName", account},
+		{"automountServiceAccountToken", true},
+		{"enableServiceLinks", always{false}}, // variables of services could be taken for settings
+		{"restartPolicy", restart},
+		{"nodeSelector", selector},
+		{"imagePullSecrets", secrets},
+		{"securityContext", object{{"runAsNonRoot", true}, {"runAsUser", l.User}, {"runAsGroup", l.User}, {"fsGroup", l.User},
+			{"seccompProfile", object{{"type", "RuntimeDefault"}}}}},
+	}
+}
+
+// harmless is the security context of each container.
+func harmless() object {
+	return object{{"allowPrivilegeEscalation", always{false}}, {"readOnlyRootFilesystem", true},
+		{"capabilities", object{{"drop", []string{"ALL"}}}}}
+}
+
+// fromField is a variable with the value of a field of the pod.
+func fromField(name, path string) object {
+	return object{{"name", name}, {"valueFrom", object{{"fieldRef", object{{"fieldPath", path}}}}}}
+}
+
+// variables are those of the environment that the user has set.
+func (l *Launch) variables() (all []object) {
+	for _, v := range l.Env {
+		all = append(all, object{{"name", v.Name}, {"value", escape(v.Value)}})
+	}
+	return all
 }
 
 // tolerations say how long pods stay on a node that does not answer.
@@ -241,9 +256,10 @@ func (l *Launch) asked(component string) object {
 	return object{{"requests", amounts}, {"limits", amounts}}
 }
 
-// args is the command line: who the process is, and what Launch says.
+// args is the command line: who the process is, and what Launch says. The namespace and the counts are variables, so that an overlay can
+// change them.
 func (l *Launch) args(component string) []string {
-	coordinate := fmt.Sprintf("--coordinate=kube:///%s/%s", l.Namespace, l.Name)
+	coordinate := "--coordinate=kube:///$(POD_NAMESPACE)/" + l.Name
 	own := l.ServerArgs
 	var args []string
 	if component == server {
@@ -253,12 +269,17 @@ func (l *Launch) args(component string) []string {
 	} else {
 		task := "--task=$(JOB_COMPLETION_INDEX)"
 		if l.Shares {
-			task += fmt.Sprintf("/%d", l.Workers)
+			task += "/$(WORKERS)"
 		}
-		args = []string{worker, coordinate, fmt.Sprintf("--servers=%d", l.Servers), task}
+		args = []string{worker, coordinate, "--servers=$(SERVERS)", task}
 		own = l.WorkerArgs
 	}
-	for _, word := range slices.Concat(own, l.guards(component)) {
+	args = append(args, l.guards(component)...)
+	for _, word := range own {
+		if component == worker && !l.Shares && word == fmt.Sprintf("--tasks=%d", l.Workers) {
+			args = append(args, "--tasks=$(WORKERS)")
+			continue
+		}
 		args = append(args, escape(word))
 	}
 	return args
@@ -266,22 +287,22 @@ func (l *Launch) args(component string) []string {
 
 // guards are the flags of tokens and TLS.
 func (l *Launch) guards(component string) (args []string) {
-	if l.TLSSecret != "" && component == server {
-		args = append(args, "--tls-cert="+TLSFolder+"/tls.crt", "--tls-key="+TLSFolder+"/tls.key")
+	if l.tls() != "" && component == server {
+		args = append(args, "--tls-cert="+TLSFolder+"/"+certKey, "--tls-key="+TLSFolder+"/"+keyKey)
 	}
-	if l.TLSSecret != "" && component == worker {
-		args = append(args, "--tls-ca="+TLSFolder+"/ca.crt", "--tls-name="+l.TLSName())
+	if l.tls() != "" && component == worker {
+		args = append(args, "--tls-ca="+TLSFolder+"/"+caKey, "--tls-name="+l.Name+".$(POD_NAMESPACE).svc") // TLSName
 	}
-	if l.TokenSecret != "" && component == server {
-		args = append(args, "--tokens="+TokensFolder+"/tokens")
+	if l.token() != "" && component == server {
+		args = append(args, "--tokens="+TokensFolder+"/"+tokensKey)
 	}
-	if l.TokenSecret != "" && component == worker {
-		args = append(args, "--token-file="+TokensFolder+"/secret")
+	if l.token() != "" && component == worker {
+		args = append(args, "--token-file="+TokensFolder+"/"+secretKey)
 	}
 	return args
 }
 
-// TLSName is the name that the certificate of the TLS secret must have.
+// TLSName is the name that the certificate of the TLS Secret must have.
 func (l *Launch) TLSName() string { return l.Name + "." + l.Namespace + ".svc" }
 
 // escape is a word that Kubernetes leaves as it is: it would replace $(NAME).
@@ -291,7 +312,7 @@ func escape(word string) string { return strings.ReplaceAll(word, "$", "$$") }
 func (l *Launch) probes() object {
 	get := func(path string) field {
 		scheme := ""
-		if l.TLSSecret != "" {
+		if l.tls() != "" {
 			scheme = "HTTPS"
 		}
 		return field{"httpGet", object{{"path", path}, {"port", adminPort}, {"scheme", scheme}}}

@@ -154,8 +154,12 @@ func TestPodsAreHarmless(t *testing.T) {
 				}
 			}
 		}
-		if pods != 2 {
-			t.Errorf("%d templates of pods, want 2", pods)
+		want := 2
+		if l.OwnsSecret() {
+			want++ // of the Job that creates it
+		}
+		if pods != want {
+			t.Errorf("%d templates of pods, want %d", pods, want)
 		}
 	}
 }
@@ -173,7 +177,7 @@ func TestWordsStay(t *testing.T) {
 			t.Errorf("%q is not quoted", word)
 		}
 		for _, doc := range documents(t, text) {
-			if doc["kind"] != "Job" {
+			if at(doc, "metadata", "name") != "ctr-worker" {
 				continue
 			}
 			args, _ := at(doc, "spec", "template", "spec", "containers", 0, "args").([]any)
@@ -231,7 +235,8 @@ func TestRefused(t *testing.T) {
 		{func(l *Launch) { l.Image = "a b" }, "nodes can pull"},
 		{func(l *Launch) { l.PullPolicy = "Sometimes" }, "Always, IfNotPresent or Never"},
 		{func(l *Launch) { l.User = 0 }, "do not run as root"},
-		{func(l *Launch) { l.TokenSecret = "tokens" }, "without TLS"},
+		{func(l *Launch) { l.TokenSecret, l.Insecure = "tokens", true }, "without TLS"},
+		{func(l *Launch) { l.Env = []Variable{{"SERVERS", "3"}} }, "the launch sets it itself"},
 		{func(l *Launch) { l.EnvSecrets = []string{"a b"} }, "as Kubernetes has names"},
 		{func(l *Launch) { l.Env = []Variable{{"A-B", ""}} }, "letters, digits and _"},
 		{func(l *Launch) { l.Files = map[string]string{"job.yaml": strings.Repeat("a", 1<<20)} }, "a ConfigMap holds no more"},

@@ -67,6 +67,7 @@ func (l *Launch) tholeJob() Object {
 		{"envFromSecrets", l.EnvSecrets},
 		{"tokenSecret", l.TokenSecret},
 		{"tlsSecret", l.TLSSecret},
+		{"insecure", l.Insecure},
 		{"runAs", l.User},
 		{"nodeSelector", textsObject(l.NodeSelector)},
 		{"scratchSize", l.ScratchSize},

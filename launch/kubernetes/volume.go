@@ -108,17 +108,14 @@ func (l *Launch) volumes(component string) (volumes, mounts []object) {
 	if component == worker && len(l.Files) > 0 {
 		add("thole-files", FilesFolder, true, object{{"configMap", object{{"name", l.Name}}}})
 	}
-	if l.TokenSecret != "" {
-		key := map[string]string{server: "tokens", worker: "secret"}[component]
-		add("thole-tokens", TokensFolder, true, object{{"secret", object{{"secretName", l.TokenSecret},
-			{"items", []object{{{"key", key}, {"path", key}}}}}}})
+	// A pod sees only the keys of Secrets that it needs.
+	keys := map[string][]string{server: {tokensKey}, worker: {secretKey}}[component]
+	if name := l.token(); name != "" {
+		add("thole-tokens", TokensFolder, true, secretItems(name, keys))
 	}
-	if l.TLSSecret != "" {
-		secret := object{{"secretName", l.TLSSecret}}
-		if component == worker { // which needs no key
-			secret = append(secret, field{"items", []object{{{"key", "ca.crt"}, {"path", "ca.crt"}}}})
-		}
-		add("thole-tls", TLSFolder, true, object{{"secret", secret}})
+	keys = map[string][]string{server: {certKey, keyKey}, worker: {caKey}}[component]
+	if name := l.tls(); name != "" {
+		add("thole-tls", TLSFolder, true, secretItems(name, keys))
 	}
 	for i := range l.Volumes {
 		v := &l.Volumes[i]
@@ -129,4 +126,13 @@ func (l *Launch) volumes(component string) (volumes, mounts []object) {
 		}
 	}
 	return volumes, mounts
+}
+
+// secretItems are some keys of a Secret, as files of their names.
+func secretItems(name string, keys []string) object {
+	var items []object
+	for _, key := range keys {
+		items = append(items, object{{"key", key}, {"path", key}})
+	}
+	return object{{"secret", object{{"secretName", name}, {"items", items}}}}
 }

@@ -80,8 +80,8 @@ func (l *Launch) InPods(p Place) error {
 }
 
 // Stores are the servers' stores for what they save and load at these places: the one that is said, or else the volume that has them, and
-// the stores of those that are URLs. The first is where the best epoch lies meanwhile, which all servers have. folder is the one below
-// which paths of pods are; "": they need none.
+// the folders of those that are URLs, so that servers touch nothing else of a bucket. The first is where the best epoch lies meanwhile,
+// which all servers have. folder is the one below which paths of pods are; "": they need none.
 func (l *Launch) Stores(store Place, places []Place) (folder string, all []string, err error) {
 	if folder, err = l.folder(store, places); err != nil {
 		return "", nil, err
@@ -90,8 +90,11 @@ func (l *Launch) Stores(store Place, places []Place) (folder string, all []strin
 		all = append(all, first)
 	}
 	for _, p := range places {
-		if root := blob.Root(p.Path); root != "" && !slices.Contains(all, root) {
-			all = append(all, root)
+		if !blob.IsURL(p.Path) {
+			continue
+		}
+		if parent := blob.Parent(p.Path); !slices.Contains(all, parent) { // temporary objects are next to what they become
+			all = append(all, parent)
 		}
 	}
 	for i := range l.Volumes {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	coordination "k8s.io/api/coordination/v1"
@@ -31,6 +32,11 @@ func (c *Controller) act(ctx context.Context, u *unstructured.Unstructured, j *t
 	if a.Adopt {
 		return c.adopt(ctx, u)
 	}
+	if a.Secret {
+		if err := c.secret(ctx, u, j); err != nil {
+			return err
+		}
+	}
 	if err := c.make(ctx, u, j, a); err != nil {
 		return err
 	}
@@ -44,8 +50,10 @@ func (c *Controller) act(ctx context.Context, u *unstructured.Unstructured, j *t
 			return err
 		}
 	}
-	if a.Release { // nobody would read what else there is to say
-		return c.release(ctx, u)
+	if a.Release {
+		if err := c.release(ctx, u); err != nil || j.Metadata.DeletionTimestamp != nil { // nobody would read what else there is to say
+			return err
+		}
 	}
 	if err := c.tell(ctx, u, j, a); err != nil {
 		return err
@@ -54,6 +62,27 @@ func (c *Controller) act(ctx context.Context, u *unstructured.Unstructured, j *t
 		uid := types.UID(j.Metadata.UID)
 		background := client.PropagationPolicy(metav1.DeletePropagationBackground)
 		return client.IgnoreNotFound(c.Delete(ctx, u, client.Preconditions{UID: &uid}, background))
+	}
+	return nil
+}
+
+// secret creates the Secret of a job, which the operator may not read: one that is there is the job's own, as the name has a part of its
+// uid.
+func (c *Controller) secret(ctx context.Context, u *unstructured.Unstructured, j *tholejob.Job) error {
+	l, err := j.Launch()
+	if err != nil {
+		return err
+	}
+	secret, err := l.Secret(time.Now())
+	if err != nil {
+		return err
+	}
+	o, err := owned(u, j, &secret)
+	if err != nil {
+		return err
+	}
+	if err := c.Create(ctx, o, client.FieldOwner(Name)); !apierrors.IsAlreadyExists(err) {
+		return err
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	coordination "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -40,6 +41,7 @@ func kinds() []schema.GroupVersionKind {
 		{Version: "v1", Kind: "ServiceAccount"},
 		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "Role"},
 		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding"},
+		{Group: "networking.k8s.io", Version: "v1", Kind: "NetworkPolicy"},
 		{Version: "v1", Kind: "ConfigMap"},
 		{Version: "v1", Kind: "Service"},
 		{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
@@ -188,8 +190,8 @@ func (c *Controller) forget(of key) {
 }
 
 // state is what there is of a job.
-func (c *Controller) state(ctx context.Context, j *tholejob.Job) (*tholejob.State, error) {
-	s := &tholejob.State{Now: time.Now()}
+func (c *Controller) state(ctx context.Context, j *tholejob.Job) (s *tholejob.State, err error) {
+	s = &tholejob.State{Now: time.Now()}
 	where := []client.ListOption{client.InNamespace(j.Metadata.Namespace), client.MatchingLabels{kubernetes.LaunchLabel: j.Metadata.Name}}
 	for _, kind := range kinds() {
 		list := &metav1.PartialObjectMetadataList{}
@@ -205,6 +207,9 @@ func (c *Controller) state(ctx context.Context, j *tholejob.Job) (*tholejob.Stat
 	if err := c.List(ctx, &pods, where...); err != nil {
 		return nil, err
 	}
+	if s.Begun, err = c.begun(ctx, j); err != nil {
+		return nil, err
+	}
 	all, err := c.read(j, pods.Items)
 	for i, p := range all {
 		if owner := metav1.GetControllerOf(&pods.Items[i]); owner != nil && (string(owner.UID) == j.Metadata.UID || owner.Kind == "StatefulSet") {
@@ -212,6 +217,17 @@ func (c *Controller) state(ctx context.Context, j *tholejob.Job) (*tholejob.Stat
 		}
 	}
 	return s, err
+}
+
+// begun reports whether the Lease is there by which the first task of a job says that an attempt has begun.
+func (c *Controller) begun(ctx context.Context, j *tholejob.Job) (bool, error) {
+	l, err := j.Launch()
+	if err != nil || j.Status.StartTime != nil || j.Status.CompletionTime != nil { // it is known, or of no interest
+		return j.Status.StartTime != nil, nil
+	}
+	at := client.ObjectKey{Namespace: j.Metadata.Namespace, Name: l.JobLease()}
+	err = c.Live.Get(ctx, at, &coordination.Lease{})
+	return err == nil, client.IgnoreNotFound(err)
 }
 
 // seen is an object as tholejob looks at it.

@@ -68,6 +68,9 @@ var prepare = sync.OnceValues(func() (*run, error) {
 })
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == podImage {
+		runPod() // which does not return
+	}
 	flag.Parse()
 	code := m.Run()
 	if os.Getenv(inside) == "" {

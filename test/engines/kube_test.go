@@ -23,20 +23,22 @@ type kube struct {
 	cluster string // its folder
 	token   string // of its administrator
 	client  *http.Client
+
+	monitors map[string][]byte // tokens of monitoring, by launches
 }
 
 // kubernetes starts the cluster, once for all tests, and is where the test goes on within it; nil: outside, where it is over.
 func kubernetes(t *testing.T) *kube {
 	t.Helper()
 	r := ready(t)
-	k := &kube{run: r, cluster: filepath.Join(r.dir, "kube"), client: &http.Client{Timeout: 5 * time.Second,
+	k := &kube{run: r, cluster: filepath.Join(r.dir, "kube"), monitors: map[string][]byte{}, client: &http.Client{Timeout: 20 * time.Second,
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}} // as its kubeconfig has it
 	if os.Getenv(inside) == "" {
 		build := exec.Command(filepath.Join(r.scripts, "build.sh"), r.bin)
 		if out, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		must(t, filepath.Join(r.scripts, "kube-up.sh"), k.cluster, r.bin, "thole="+r.thole)
+		must(t, filepath.Join(r.scripts, "kube-up.sh"), k.cluster, r.nodes(t), "thole="+filepath.Join(r.dir, podImage))
 	}
 	if !within(t, r, k.cluster) {
 		return nil
@@ -69,42 +71,20 @@ func (k *kube) folders(t *testing.T, name string) (data, out string) {
 	return data, out
 }
 
-// account makes the service account of a launch, and a kubeconfig of its own rights: the harness gives pods no tokens. What the pods may do is
-// what the Role of the launch says, and nothing else.
-func (k *kube) account(t *testing.T, name, folder string) (config string) {
-	t.Helper()
-	account := fmt.Sprintf(`{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":%q,"labels":{"thole.example/launch":%q}}}`, name, name)
-	file := filepath.Join(folder, "account.json")
-	if err := os.WriteFile(file, []byte(account), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	k.kubectl(t, "apply", "-f", file)
-	config = filepath.Join(folder, "kubeconfig")
-	k.kubeconfig(t, config, strings.TrimSpace(k.kubectl(t, "create", "token", name, "--duration=2h")))
-	return config
-}
-
 // kubeconfig writes one for whoever has a token.
 func (k *kube) kubeconfig(t *testing.T, file, token string) {
 	t.Helper()
-	text := fmt.Sprintf(`current-context: c
-contexts: [{name: c, context: {cluster: c, user: u}}]
-clusters: [{name: c, cluster: {server: "https://127.0.0.1:6443", insecure-skip-tls-verify: true}}]
-users: [{name: u, user: {token: %q}}]
-`, token)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(kubeconfigText(token)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// launch is the command line of a launch whose pods have its rights alone.
+// launch is the command line of a launch, whose pods have the rights of their accounts alone.
 func (k *kube) launch(t *testing.T, name string, args ...string) []string {
 	t.Helper()
 	data, out := k.folders(t, name)
-	config := k.account(t, name, data)
-	return append([]string{"launch", "--on", "kubernetes", "--name", name, "--image", "thole", "--env", "KUBECONFIG=" + config,
-		"--volume", "data=hostPath:" + data + ":" + data + ":ro", "--volume", "out=hostPath:" + out + ":" + out,
-		"--servers", "3", "--workers", "2"}, args...)
+	return append([]string{"launch", "--on", "kubernetes", "--name", name, "--image", "thole", "--volume", "data=hostPath:" + data + ":" + data + ":ro",
+		"--volume", "out=hostPath:" + out + ":" + out, "--servers", "3", "--workers", "2"}, args...)
 }
 
 // get reads an object or a list of the API.
@@ -145,9 +125,30 @@ func (k *kube) pods(t *testing.T, name, component string) []pod {
 
 var clockLine = regexp.MustCompile(`(?m)^thole_clock\{job="train",matrix="",which="slowest"\} (\d+)$`)
 
-// clock is the step at which a server of the job is; -1: it has no such job, or is not there.
-func (k *kube) clock(address string) int {
-	r, err := k.client.Get("http://" + address + ":9001/metrics")
+// secret is the Secret of a launch, by its keys; nil: there is none.
+func (k *kube) secret(t *testing.T, namespace, name string) map[string][]byte {
+	t.Helper()
+	var list struct {
+		Items []struct{ Data map[string][]byte }
+	}
+	k.get(t, "/api/v1/namespaces/"+namespace+"/secrets?labelSelector=thole.example/launch="+name, &list)
+	if len(list.Items) == 0 {
+		return nil
+	}
+	return list.Items[len(list.Items)-1].Data
+}
+
+// clock is the step at which a server of the job is, as monitoring sees it; -1: it has no such job, or is not there.
+func (k *kube) clock(t *testing.T, name, address string) int {
+	q, err := http.NewRequest(http.MethodGet, "https://"+address+":9001/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.monitors[name] == nil {
+		k.monitors[name] = k.secret(t, "default", name)["monitor"]
+	}
+	q.Header.Set("Authorization", "Bearer "+string(k.monitors[name]))
+	r, err := k.client.Do(q)
 	if err != nil {
 		return -1
 	}
@@ -165,7 +166,7 @@ func (k *kube) reached(t *testing.T, name string, step int) {
 	t.Helper()
 	until(t, fmt.Sprintf("step %d", step), 2*time.Minute, func() bool {
 		all := k.pods(t, name, "server")
-		return len(all) == 3 && !slices.ContainsFunc(all, func(p pod) bool { return k.clock(p.Status.PodIP) < step })
+		return len(all) == 3 && !slices.ContainsFunc(all, func(p pod) bool { return k.clock(t, name, p.Status.PodIP) < step })
 	})
 }
 
@@ -197,7 +198,7 @@ func (k *kube) same(t *testing.T, a, b string) {
 func (k *kube) gone(t *testing.T, name string) {
 	t.Helper()
 	for _, selector := range []string{"thole.example/launch=" + name, "thole.example/store=" + name} {
-		if left := k.kubectl(t, "get", "all,leases,configmaps,serviceaccounts,roles,rolebindings,poddisruptionbudgets", "-o", "name", "-l", selector); left != "" {
+		if left := k.kubectl(t, "get", "all,leases,configmaps,serviceaccounts,roles,rolebindings,poddisruptionbudgets,networkpolicies,secrets", "-o", "name", "-l", selector); left != "" {
 			t.Errorf("left of %s:\n%s", name, left)
 		}
 	}
@@ -332,6 +333,7 @@ func TestKubeInterrupted(t *testing.T) {
 	settings := []string{"--data", filepath.Join(data, "a.libsvm"), "--epochs", "100000", "--batch", "100", "--model", filepath.Join(out, "model")}
 	b := start(t, k.thole, k.launch(t, "stopped", settings...)...)
 	k.reached(t, "stopped", 10)
+	delete(k.monitors, "stopped") // the next launch has other keys
 	if err := b.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +343,7 @@ func TestKubeInterrupted(t *testing.T) {
 	}
 	k.gone(t, "stopped")
 
-	args := append(k.launch(t, "stopped", settings...), "--detach") // the account went with the launch before
+	args := append(k.launch(t, "stopped", settings...), "--detach")
 	if name := strings.TrimSpace(must(t, k.thole, args...)); name != "stopped" {
 		t.Errorf("printed %q, want its name", name)
 	}
@@ -394,13 +396,13 @@ func TestKubeRecovery(t *testing.T) {
 		all, before := k.pods(t, "recovery", name), went()
 		victim := all[len(all)-1]
 		watched := k.pods(t, "recovery", "server")[0].Status.PodIP // it stays, if the last one goes
-		stood := k.clock(watched)
+		stood := k.clock(t, "recovery", watched)
 		began := time.Now()
 		k.kubectl(t, "delete", "pod", victim.Metadata.Name, "--wait=false")
 		deleted := time.Now()
 		last, gap, at := stood, time.Duration(0), deleted // the longest time between two steps
 		for time.Since(deleted) < 40*time.Second {
-			if now := k.clock(watched); now != last {
+			if now := k.clock(t, "recovery", watched); now != last {
 				if d := time.Since(at); d > gap {
 					gap = d
 				}

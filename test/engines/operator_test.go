@@ -66,21 +66,14 @@ func (o *operated) begin(t *testing.T) {
 	})
 }
 
-// job makes a TholeJob of what thole launch --operator prints for these arguments. Its pods have the rights of its own service account, whose
-// token this test gives them: the account belongs to the job, which waits until it is there.
+// job makes a TholeJob of what thole launch --operator prints for these arguments.
 func (o *operated) job(t *testing.T, name string, args ...string) {
 	t.Helper()
 	data, out := o.folders(t, name)
-	config := filepath.Join(data, "kubeconfig")
-	text := must(t, o.thole, append([]string{"launch", "--on", "kubernetes", "--operator", "--dry-run", "--name", name, "--image", "thole", "--env",
-		"KUBECONFIG=" + config, "--volume", "data=hostPath:" + data + ":" + data + ":ro", "--volume", "out=hostPath:" + out + ":" + out,
-		"--servers", "3", "--workers", "2"}, args...)...)
-	o.apply(t, strings.Replace(text, "\nspec:\n", "\nspec:\n  suspend: true\n", 1))
-	uid := o.kubectl(t, "get", "tj", name, "-o", "jsonpath={.metadata.uid}")
-	o.apply(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":%q,"labels":{"thole.example/launch":%[1]q},"ownerReferences":[
-		{"apiVersion":"thole.example/v1alpha1","kind":"TholeJob","name":%[1]q,"uid":%q,"controller":true}]}}`, name, uid))
-	o.kubeconfig(t, config, strings.TrimSpace(o.kubectl(t, "create", "token", name, "--duration=2h")))
-	o.kubectl(t, "patch", "tj", name, "--type=merge", "-p", `{"spec":{"suspend":false}}`)
+	o.apply(t, must(t, o.thole, append([]string{"launch", "--on", "kubernetes", "--operator", "--dry-run", "--name", name, "--image", "thole",
+		"--volume", "data=hostPath:" + data + ":" + data + ":ro", "--volume", "out=hostPath:" + out + ":" + out, "--servers", "3", "--workers", "2"},
+		args...)...))
+	delete(o.monitors, name)
 }
 
 // apply applies a manifest.
@@ -126,7 +119,7 @@ func (o *operated) ends(t *testing.T, name string) {
 	t.Helper()
 	o.kubectl(t, "delete", "tj", name, "--timeout=1m")
 	until(t, "what "+name+" owned is gone", 30*time.Second, func() bool {
-		return o.kubectl(t, "get", "pods,services,statefulsets,configmaps,serviceaccounts,roles,rolebindings,poddisruptionbudgets", "-o", "name", "-l",
+		return o.kubectl(t, "get", "pods,services,statefulsets,configmaps,serviceaccounts,roles,rolebindings,poddisruptionbudgets,networkpolicies,secrets", "-o", "name", "-l",
 			"thole.example/launch="+name) == ""
 	})
 	o.gone(t, name)
@@ -176,7 +169,7 @@ func TestOperatorDefinition(t *testing.T) {
 		{`{}`, "spec.image: Required"},
 		{`{"image":"i","servers":{"count":0}}`, "spec.servers.count"},
 		{`{"image":"i","volumes":[{"name":"a","kind":"claim","source":"b","path":"/b"}]}`, "volumes[0].kind"},
-		{`{"image":"i","tokenSecret":"a"}`, "tokenSecret without tlsSecret"},
+		{`{"image":"i","tokenSecret":"a","insecure":true}`, "tokenSecret without tlsSecret"},
 		{`{"image":"i","tasks":1,"workers":{"count":2}}`, "at least one task"},
 		{`{"image":"i","giveUp":"soon"}`, "giveUp"},
 		{`{"image":"i","workers":{"memory":"much"}}`, "memory"},
@@ -199,11 +192,11 @@ func TestOperatorDefinition(t *testing.T) {
 func (o *operated) pause(t *testing.T, name string, watch time.Duration, do func()) time.Duration {
 	t.Helper()
 	watched := o.pods(t, name, "server")[0].Status.PodIP
-	last, gap := o.clock(watched), time.Duration(0)
+	last, gap := o.clock(t, name, watched), time.Duration(0)
 	do()
 	began := time.Now()
 	for at := began; time.Since(began) < watch || time.Since(at) > gap; time.Sleep(3 * time.Millisecond) {
-		if now := o.clock(watched); now != last {
+		if now := o.clock(t, name, watched); now != last {
 			gap, last, at = max(gap, time.Since(at)), now, time.Now()
 		}
 		if time.Since(began) > time.Minute {
@@ -359,14 +352,9 @@ func TestOperatorLaunch(t *testing.T) {
 	}
 	data, out := o.folders(t, "oplaunch")
 	examples(t, filepath.Join(data, "a.libsvm"), 4000, 8, 800)
-	config := filepath.Join(data, "kubeconfig") // of an account with the same rights: that of the job is not there yet
-	o.kubectl(t, "create", "serviceaccount", "pods")
-	o.kubectl(t, "create", "role", "pods", "--verb=get,list,watch,create,update", "--resource=leases.coordination.k8s.io")
-	o.kubectl(t, "create", "rolebinding", "pods", "--role=pods", "--serviceaccount=default:pods")
-	o.kubeconfig(t, config, strings.TrimSpace(o.kubectl(t, "create", "token", "pods", "--duration=2h")))
 	args := func(file string) []string {
-		return []string{"launch", "--on", "kubernetes", "--operator", "--name", "oplaunch", "--image", "thole", "--env", "KUBECONFIG=" + config,
-			"--volume", "data=hostPath:" + data + ":" + data + ":ro", "--volume", "out=hostPath:" + out + ":" + out, "--servers", "2", "--workers", "2",
+		return []string{"launch", "--on", "kubernetes", "--operator", "--name", "oplaunch", "--image", "thole", "--volume",
+			"data=hostPath:" + data + ":" + data + ":ro", "--volume", "out=hostPath:" + out + ":" + out, "--servers", "2", "--workers", "2",
 			"--data", filepath.Join(data, file), "--epochs", "5", "--model", filepath.Join(out, "model")}
 	}
 	text, err := exec.Command(o.thole, args("a.libsvm")...).CombinedOutput()

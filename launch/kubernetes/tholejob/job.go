@@ -79,6 +79,7 @@ type Spec struct {
 	EnvFromSecrets          []string          `json:"envFromSecrets,omitempty"`
 	TokenSecret             string            `json:"tokenSecret,omitempty"`
 	TLSSecret               string            `json:"tlsSecret,omitempty"`
+	Insecure                bool              `json:"insecure,omitempty"`
 	RunAs                   int64             `json:"runAs,omitempty"`
 	NodeSelector            map[string]string `json:"nodeSelector,omitempty"`
 	ScratchSize             string            `json:"scratchSize,omitempty"`

@@ -46,8 +46,9 @@ func (j *Job) Launch() (*kubernetes.Launch, error) {
 	tasks := cmp.Or(s.Tasks, workers)
 	l := &kubernetes.Launch{Name: j.Metadata.Name, Namespace: j.Metadata.Namespace, Image: s.Image, PullPolicy: s.ImagePullPolicy,
 		PullSecrets: s.ImagePullSecrets, Servers: servers, Workers: workers, Shares: tasks != workers, Restarts: kubernetes.Restarts,
-		Grace: kubernetes.Grace, EnvSecrets: s.EnvFromSecrets, TokenSecret: s.TokenSecret, TLSSecret: s.TLSSecret, Files: s.Files,
-		User: cmp.Or(s.RunAs, kubernetes.User), NodeSelector: s.NodeSelector, NodePatience: nodePatience}
+		Grace: kubernetes.Grace, EnvSecrets: s.EnvFromSecrets, TokenSecret: s.TokenSecret, TLSSecret: s.TLSSecret, Insecure: s.Insecure,
+		SecretMark: mark(j.Metadata.UID), Files: s.Files, User: cmp.Or(s.RunAs, kubernetes.User), NodeSelector: s.NodeSelector,
+		NodePatience: nodePatience}
 	if s.Restarts != nil {
 		l.Restarts = *s.Restarts
 	}
@@ -73,6 +74,9 @@ func (j *Job) Launch() (*kubernetes.Launch, error) {
 	}
 	return l, nil
 }
+
+// mark tells the Secret of a job from that of an earlier job of the same name, which may not be gone yet.
+func mark(uid string) string { return strings.Trim(uid[:min(len(uid), 8)], "-") }
 
 // outfit is what the pods have and ask for.
 func (j *Job) outfit(l *kubernetes.Launch) (err error) {

@@ -67,7 +67,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("objects\n%s\nwant\n%s", all, want)
 	}
 	pod := documents(t, []kubernetes.Object{got.WorkerPod(1, 7, 3)})
-	for _, text := range []string{"name: clicks-worker-1-7", "thole.example/index: \"1\"", "--task=$(JOB_COMPLETION_INDEX)/2", "--attempt=3",
+	for _, text := range []string{"name: clicks-worker-1-7", "thole.example/index: \"1\"", "--task=$(JOB_COMPLETION_INDEX)/$(WORKERS)", "name: WORKERS", "--attempt=3",
 		"thole.example/attempt: \"3\"", "restartPolicy: Never", "tolerationSeconds: 10"} {
 		if !strings.Contains(pod, text) {
 			t.Errorf("the pod has no %s:\n%s", text, pod)
@@ -103,7 +103,7 @@ func TestWrong(t *testing.T) {
 		"model: /d/m\nsettings: {load: /r/m}": "spec.settings.load /r/m is not below /d",
 		"files: {../a: b}":                    `spec.files "../a"`,
 		"scratchSize: some":                   "spec.scratchSize",
-		"tokenSecret: t":                      "tokens without TLS",
+		"tokenSecret: t\ninsecure: true":      "tokens without TLS",
 		"restarts: -1":                        "spec.restarts -1",
 		"store: /r\nmodel: /d/m":              "spec.model /d/m is not below /r",
 		"env: [{name: A-B}]":                  "A-B",

@@ -9,7 +9,8 @@ import (
 	"thole.example/launch/kubernetes"
 )
 
-// Finalizer keeps a job there until its pods have ended, and what its servers left is removed.
+// Finalizer keeps a job there until its pods have ended, and what its servers left is removed. A job that has ended has none, so that it
+// can be deleted when no operator is there.
 const Finalizer = "thole.example/pods"
 
 // State is what there is of a job.
@@ -17,6 +18,7 @@ type State struct {
 	Now     time.Time
 	Objects []Object // with its label, and others that have the name of one of its objects
 	Pods    []*Pod   // of it
+	Begun   bool     // an attempt of it has begun: its tasks have joined, and its servers have their roles
 }
 
 // Object is an object that is there.
@@ -30,6 +32,7 @@ type Object struct {
 // Actions are what to do about a job, in this order.
 type Actions struct {
 	Adopt   bool                // mark the job as the operator's: by the finalizer and the label
+	Secret  bool                // create the job's own Secret, unless it is there
 	Create  []kubernetes.Object // pods
 	Apply   []kubernetes.Object // others, unless an object of the name is there that is not the job's
 	Delete  []Removal
@@ -59,6 +62,12 @@ const (
 	firstPause = time.Second
 	lastPause  = 2 * time.Minute
 	lookAgain  = 30 * time.Second
+)
+
+// How long a server may be there without being ready before that is told, and how often it is looked whether an attempt has begun.
+const (
+	unreadyTime = time.Minute
+	beginLook   = 500 * time.Millisecond
 )
 
 // overdue is how long a pod may be there after it had to be gone, before it is removed by force: its node does not answer. The roles of
@@ -151,6 +160,9 @@ func (n *next) run() {
 			return
 		}
 	}
+	if n.launch.OwnsSecret() && !n.Status.Secret {
+		n.Secret, n.Status.Secret = true, true
+	}
 	for _, o := range n.launch.ServerObjects() {
 		i := slices.IndexFunc(n.state.Objects, func(have Object) bool { return have.Kind == o.Kind && have.Name == o.Name })
 		if i < 0 || !n.state.Objects[i].Leaving && n.state.Objects[i].Generation != n.job.Metadata.Generation {
@@ -186,8 +198,13 @@ func (n *next) finish() {
 
 // afterwards is a look at a job that is over: servers go, and pods of workers that have ended stay, for what they wrote.
 func (n *next) afterwards() {
-	if !n.windDown(false) && !n.Status.Swept {
+	switch left := n.windDown(false); {
+	case left:
+	case !n.Status.Swept:
 		n.Sweep, n.Status.Swept = true, true
+		n.again(lookAgain) // if nobody hears of the status
+	case n.job.Status.Swept: // which is written
+		n.Release = slices.Contains(n.job.Metadata.Finalizers, Finalizer)
 	}
 	if ttl := n.job.Spec.TTLSecondsAfterFinished; ttl != nil && n.Status.CompletionTime != nil {
 		left := n.Status.CompletionTime.Add(time.Duration(*ttl) * time.Second).Sub(n.state.Now)
@@ -250,6 +267,18 @@ func (n *next) advise() {
 			n.stalled("PodsDoNotRun", fmt.Sprintf("%s: %s; %s", p.Name, p.State, p.Advice))
 			return
 		}
+	}
+	for _, p := range n.pods("server") {
+		if !p.Pod.Started() || p.Ready || p.Leaving || p.End != nil {
+			continue
+		}
+		if left := p.Since.Add(unreadyTime).Sub(n.state.Now); left > 0 {
+			n.again(left)
+			continue
+		}
+		n.stalled("ServersNotReady", fmt.Sprintf("%s runs, but has had no role for %v or more: its log says why (kubectl logs -n %s %[1]s); "+
+			"want its account allowed to read and write the leases of the job", p.Name, unreadyTime, n.job.Metadata.Namespace))
+		return
 	}
 	n.stalled("", "")
 }

@@ -23,6 +23,8 @@ type world struct {
 	told    []string
 	last    *Actions
 	uids    int
+	unbegun bool // no attempt has begun
+	secrets int  // that were created
 }
 
 // newWorld has a job of two servers and two workers; change is made to its spec, as JSON has it.
@@ -46,7 +48,7 @@ func (w *world) step() *Actions {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	a := Next(w.job, &State{Now: w.now, Objects: w.objects, Pods: w.pods})
+	a := Next(w.job, &State{Now: w.now, Objects: w.objects, Pods: w.pods, Begun: !w.unbegun})
 	if after, _ := json.Marshal(w.job.Status); string(after) != string(before) { // it was marshalled before
 		w.t.Errorf("the status that was given has changed")
 	}
@@ -54,6 +56,12 @@ func (w *world) step() *Actions {
 	if a.Adopt {
 		w.job.Metadata.Finalizers, w.job.Metadata.Labels = []string{Finalizer}, map[string]string{kubernetes.LaunchLabel: "clicks"}
 		return a
+	}
+	if a.Release {
+		w.job.Metadata.Finalizers = nil
+	}
+	if a.Secret {
+		w.secrets++
 	}
 	for i := range a.Create {
 		w.create(&a.Create[i])
@@ -82,7 +90,7 @@ func (w *world) step() *Actions {
 func (w *world) settle() {
 	w.t.Helper()
 	for range 20 {
-		if a := w.step(); !a.Adopt && !a.Sweep && len(a.Create)+len(a.Apply)+len(a.Delete)+len(a.Tell) == 0 {
+		if a := w.step(); !a.Adopt && !a.Sweep && !a.Release && len(a.Create)+len(a.Apply)+len(a.Delete)+len(a.Tell) == 0 {
 			return
 		}
 	}
@@ -217,7 +225,7 @@ func running(t *testing.T, change string) *world {
 	w.settle()
 	w.run("clicks-worker-0-0", "clicks-worker-1-0")
 	w.settle()
-	if s := w.job.Status; s.Phase != Running || s.Servers != "2/2" || s.Workers != "2/2" || s.StartTime == nil || w.names() != "0-0 1-0" || len(w.objects) != 6 {
+	if s := w.job.Status; s.Phase != Running || s.Servers != "2/2" || s.Workers != "2/2" || s.StartTime == nil || w.names() != "0-0 1-0" || len(w.objects) != 7 || w.secrets != 1 {
 		t.Fatalf("%+v, workers %s, objects %+v", s, w.names(), w.objects)
 	}
 	return w
@@ -515,6 +523,82 @@ func TestAdvised(t *testing.T) {
 	w.run("clicks-worker-0-0", "clicks-worker-1-0")
 	if w.settle(); w.job.Status.is(Stalled) || w.job.Status.Phase != Running {
 		t.Errorf("%+v", w.job.Status)
+	}
+}
+
+// TestBegun: a job whose pods all run is not Running before an attempt of it has begun; servers that run without a role are reported.
+func TestBegun(t *testing.T) {
+	w := newWorld(t, checkpoints)
+	w.unbegun = true
+	w.settle()
+	w.run("clicks-worker-0-0", "clicks-worker-1-0")
+	w.settle()
+	if s := w.job.Status; s.Phase != Pending || s.StartTime != nil || s.Servers != "2/2" || s.Workers != "2/2" || w.last.Again == 0 {
+		t.Errorf("without an attempt: %+v, looks again after %v", s, w.last.Again)
+	}
+	const waiting = `{"phase":"Running","containerStatuses":[{"ready":false,"state":{"running":{}}}]}`
+	w.becomes("clicks-server-1", waiting)
+	w.find("clicks-server-1").Since = w.now
+	w.settle()
+	if s := w.job.Status; s.is(Stalled) || s.Phase != Pending || s.Servers != "1/2" || w.last.Again > unreadyTime {
+		t.Errorf("a server has no role yet: %+v", s)
+	}
+	w.now = w.now.Add(unreadyTime)
+	w.settle()
+	if s := w.job.Status; !s.is(Stalled) || !strings.Contains(s.Message, "clicks-server-1 runs, but has had no role for 1m0s") || !strings.Contains(s.Message,
+		"kubectl logs -n models clicks-server-1") {
+		t.Errorf("a server has no role for a minute: %+v", s)
+	}
+	w.run("clicks-server-1")
+	w.unbegun = false
+	w.settle()
+	if s := w.job.Status; s.is(Stalled) || s.Phase != Running || s.StartTime == nil || w.secrets != 1 {
+		t.Errorf("an attempt has begun: %+v, %d Secrets", s, w.secrets)
+	}
+}
+
+// TestBegunWithoutCheckpoint: attempts of a job without checkpoints are not recorded: it is Running when its servers are ready and its workers run.
+func TestBegunWithoutCheckpoint(t *testing.T) {
+	w := newWorld(t, `{}`)
+	w.unbegun = true
+	w.settle()
+	w.run("clicks-worker-0-0", "clicks-worker-1-0")
+	if w.settle(); w.job.Status.Phase != Running {
+		t.Errorf("%+v", w.job.Status)
+	}
+}
+
+// TestReleased: a job that has ended has no finalizer, so that it can be deleted when the operator is gone, and so can the definition.
+func TestReleased(t *testing.T) {
+	for _, code := range []int{0, 1} {
+		w := running(t, checkpoints)
+		w.ends("clicks-worker-0-0", code, 100, "")
+		w.ends("clicks-worker-1-0", code, 100, "")
+		w.settle()
+		if !w.job.Status.over() || len(w.job.Metadata.Finalizers) != 1 {
+			t.Fatalf("code %d, servers are there: %+v, %v", code, w.job.Status, w.job.Metadata.Finalizers)
+		}
+		w.gone()
+		if w.step(); !w.last.Sweep || w.last.Release {
+			t.Errorf("code %d: what servers left is removed: %v, and the job released at once: %v", code, w.last.Sweep, w.last.Release)
+		}
+		w.settle()
+		if len(w.job.Metadata.Finalizers) > 0 || w.names() != "0-0 1-0" {
+			t.Errorf("code %d: finalizers %v, pods %s", code, w.job.Metadata.Finalizers, w.names())
+		}
+		if w.step(); w.last.Adopt || w.last.Release {
+			t.Errorf("code %d: it is adopted again", code)
+		}
+	}
+}
+
+// TestOpen: a job with Secrets of the user, or none, has none of its own.
+func TestOpen(t *testing.T) {
+	for change, want := range map[string]int{`{"insecure":true}`: 0, `{"tlsSecret":"a","tokenSecret":"b"}`: 0, `{"tlsSecret":"a"}`: 1, `{"tokenSecret":"b"}`: 1} {
+		w := newWorld(t, change)
+		if w.settle(); w.secrets != want {
+			t.Errorf("%s: %d Secrets, want %d", change, w.secrets, want)
+		}
 	}
 }
 

@@ -26,7 +26,8 @@ type Status struct {
 	Result             string      `json:"result,omitempty"` // of the training, as worker 0 says it
 	StartTime          *time.Time  `json:"startTime,omitempty"`
 	CompletionTime     *time.Time  `json:"completionTime,omitempty"`
-	Swept              bool        `json:"swept,omitempty"` // what the servers left is removed
+	Secret             bool        `json:"secret,omitempty"` // the job's own Secret is created
+	Swept              bool        `json:"swept,omitempty"`  // what the servers left is removed
 	Conditions         []Condition `json:"conditions,omitempty"`
 }
 
@@ -46,7 +47,7 @@ type Phase string
 // Phases.
 const (
 	Pending    Phase = "Pending"    // not all of it runs yet
-	Running    Phase = "Running"    // all servers are ready, and all workers run or are done
+	Running    Phase = "Running"    // an attempt has begun, all servers are ready, and all workers run or are done
 	Recovering Phase = "Recovering" // that was so, and something is missing
 	Suspended  Phase = "Suspended"
 	Succeeded  Phase = "Succeeded"

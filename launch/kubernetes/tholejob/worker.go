@@ -218,12 +218,17 @@ func (n *next) count() {
 		whole := ready >= servers
 		reason := map[bool]string{true: "AllReady", false: "NotAllReady"}[whole]
 		n.say(ServersReady, whole, reason, fmt.Sprintf("%s servers are ready", s.Servers), false)
-		if whole && active+len(done) == workers && s.StartTime == nil && !s.over() {
-			now := n.now()
-			s.StartTime = &now
-			n.tell(false, "Started", "all %d servers and %d workers run", servers, workers)
+		whole = whole && active+len(done) == workers
+		if whole && s.StartTime == nil && !s.over() {
+			if n.state.Begun || !n.job.goesOn() { // without checkpoints attempts are not recorded, but servers that are ready have their roles
+				now := n.now()
+				s.StartTime = &now
+				n.tell(false, "Started", "the first attempt has begun: all %d servers and %d workers run", servers, workers)
+			} else {
+				n.again(beginLook)
+			}
 		}
-		n.phase(whole && active+len(done) == workers)
+		n.phase(whole && s.StartTime != nil)
 		return
 	}
 	n.phase(false)
