@@ -163,7 +163,7 @@ func (l *line) take(ctx context.Context, h *coord.Held) (err error) {
 	if l == nil {
 		return nil
 	}
-	id, advice := l.fresh, ""
+	id, advice, began := l.fresh, "", time.Now()
 	switch h.Continues() {
 	case coord.FromCopy:
 		advice = fmt.Sprintf(" (start the server again that had the role before, with its --log: it has what was held, and nobody who has not "+
@@ -188,6 +188,6 @@ func (l *line) take(ctx context.Context, h *coord.Held) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s of cluster %q, %v: %w%s", coord.Server(l.role.number), l.role.cluster, h.Continues(), err, advice)
 	}
-	l.log.Info("the role is held", "epoch", h.Epoch(), "continued", h.Continues().String())
+	l.log.Info("the role is held", "epoch", h.Epoch(), "continued", h.Continues().String(), "took", time.Since(began).Round(time.Millisecond))
 	return nil
 }
