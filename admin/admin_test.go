@@ -42,7 +42,8 @@ type world struct {
 func newWorld(t *testing.T, ledger *budget.Ledger) *world {
 	t.Helper()
 	w := &world{boss: access.NewSecret(), ann: access.NewSecret()}
-	table := access.NewTable([]access.Token{{Name: "boss", Hash: w.boss.Hash(), Rights: access.Read | access.Write | access.Administer},
+	all := access.Read | access.Write | access.Administer
+	table := access.NewTable([]access.Token{{Name: "boss", Hash: w.boss.Hash(), Rights: all},
 		{Name: "ann", Hash: w.ann.Hash(), Rights: access.Write, Limits: access.Limits{Partitions: 100}}})
 	funcs, err := psf.NewTable(psf.Funcs(), optim.Rules())
 	if err != nil {

@@ -119,7 +119,8 @@ func (c *Copying) question(paused bool) *rpc.Copy {
 	q := &rpc.Copy{Claim: c.claim, Run: c.run, Paused: paused}
 	for _, name := range slices.Sorted(maps.Keys(c.logs)) {
 		if in := c.logs[name]; in.log != nil && !in.failed() {
-			q.Logs = append(q.Logs, rpc.CopyLog{Name: name, End: in.end, Replayed: min(in.end, in.log.replayed.load()), Loaded: min(in.size, in.read.Load())})
+			q.Logs = append(q.Logs, rpc.CopyLog{Name: name, End: in.end, Replayed: min(in.end, in.log.replayed.load()),
+				Loaded: min(in.size, in.read.Load())})
 		}
 	}
 	return q

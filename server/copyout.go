@@ -48,8 +48,8 @@ type sending struct {
 // whole reports whether the standby has the base.
 func (at *sending) whole() bool { return at.hasBase == at.size && at.has >= at.at }
 
-// acknowledge notes what a standby has of a log of which it has the base. What it reads makes the log's room smaller by half of that, down to
-// least: so it catches up with a log that grows as fast as it reads.
+// acknowledge notes what a standby has of a log of which it has the base. What it reads makes the log's room smaller by half of that, down
+// to least: so it catches up with a log that grows as fast as it reads.
 func (at *sending) acknowledge(has rpc.CopyLog, least uint64) {
 	read := has.End - max(at.has, at.at)
 	at.has, at.replayed, at.loaded = has.End, max(at.replayed, has.Replayed), max(at.loaded, min(at.size, has.Loaded))

@@ -41,8 +41,8 @@ func (s *signal) wait() <-chan struct{} {
 	return s.changed
 }
 
-// await waits until ready reports true or an error, or ctx ends, whose cause is the error then. Each change of the state that ready looks at
-// is followed by notify.
+// await waits until ready reports true or an error, or ctx ends, whose cause is the error then. Each change of the state that ready looks
+// at is followed by notify.
 func (s *signal) await(ctx context.Context, ready func() (bool, error)) error {
 	for {
 		changed := s.wait()

@@ -174,7 +174,8 @@ func (l *jobLog) trims(s *Server) {
 	}
 }
 
-// Standbys is how far the standbys are behind that copy the logs of this server, and how many were dropped so far because they did not keep up.
+// Standbys is how far the standbys are behind that copy the logs of this server, and how many were dropped so far because they did not
+// keep up.
 func (s *Server) Standbys() (all []CopyStatus, dropped uint64) {
 	c := &s.copies
 	c.mu.Lock()
@@ -184,7 +185,8 @@ func (s *Server) Standbys() (all []CopyStatus, dropped uint64) {
 		if b.lost {
 			continue
 		}
-		one := CopyStatus{Claim: claim, At: b.from.Name, Synchronous: b.whole(), Stalled: b.pace.stalled, Throttled: b.pace.throttles && !b.counts}
+		one := CopyStatus{Claim: claim, At: b.from.Name, Synchronous: b.whole(), Stalled: b.pace.stalled,
+			Throttled: b.pace.throttles && !b.counts}
 		if one.Uncopied, one.Unreplayed, _ = c.lag(b); !b.asks && one.Uncopied+one.Unreplayed > 0 {
 			one.Idle = time.Since(b.pace.moved).Seconds()
 		}

@@ -30,8 +30,8 @@ func (p *pair) becomesSynchronous(within time.Duration) {
 	}
 }
 
-// TestCopyFarBehind: a standby that begins to copy, or lags, by more than it may be ahead of its replay catches up, with and without a base;
-// and is what the server was when it takes over.
+// TestCopyFarBehind: a standby that begins to copy, or lags, by more than it may be ahead of its replay catches up, with and without a
+// base; and is what the server was when it takes over.
 func TestCopyFarBehind(t *testing.T) {
 	for name, base := range map[string]int64{"no base": 1 << 40, "a base": 3 << 20} {
 		t.Run(name, func(t *testing.T) {
@@ -104,8 +104,8 @@ func pushes(ctx context.Context, c *ps.Client) (n *atomic.Int64, over chan error
 // rowBytes is about how many bytes a push of a row has in the log.
 const rowBytes = 8 * wideRow
 
-// TestThrottle: while a standby copies more slowly than a job pushes, pushes are delayed so that the log grows by no more than its room, and
-// the standby becomes synchronous.
+// TestThrottle: while a standby copies more slowly than a job pushes, pushes are delayed so that the log grows by no more than its room,
+// and the standby becomes synchronous.
 func TestThrottle(t *testing.T) {
 	pairOf(t, 1<<40, func(t *testing.T, p *pair) {
 		const keep = 8 * rowBytes

@@ -28,8 +28,8 @@ func (r *replication) flags(f *pflag.FlagSet) {
 	f.IntVar(&r.replicas, "replicas", 1, "with --log and --coordinate: how many servers are to have what the log has, this one and the "+
 		"standbys of its role, which copy the log; nothing is acknowledged that they have not, and one of them takes over without anybody "+
 		"going back")
-	f.StringVar(&r.slow, "slow-standby", slowStandbyDefault, "with --replicas: if a standby does not keep up, throttle: delay acknowledgements "+
-		"until it has caught up, or drop: continue without it, and remove what only it needs of the log")
+	f.StringVar(&r.slow, "slow-standby", slowStandbyDefault, "with --replicas: if a standby does not keep up, throttle: delay "+
+		"acknowledgements until it has caught up, or drop: continue without it, and remove what only it needs of the log")
 	f.StringVar(&r.ca, "tls-ca", "", "with --replicas: authorities that vouch for the server whose log a standby copies, a PEM file "+
 		"(default: the system's, if --tls-cert is given)")
 	f.StringVar(&r.tokenFile, "token-file", "", "with --replicas: file with the secret of a token with all rights, for copying the log of a "+

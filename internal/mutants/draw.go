@@ -68,8 +68,8 @@ func (m *module) find(p *pkg, f *file) (found []*mutation) {
 	return found
 }
 
-// draw takes n of all mutations of a kind that compile, of all kinds but wake-ups if change is ""; all of them if n is 0. The order is a function of the seed and of the changed
-// lines: what is done elsewhere changes little of the draw.
+// draw takes n of all mutations of a kind that compile, of all kinds but wake-ups if change is ""; all of them if n is 0. The order is a
+// function of the seed and of the changed lines: what is done elsewhere changes little of the draw.
 func (m *module) draw(n, seed int, change string) (drawn []*mutation, err error) {
 	var all []*mutation
 	for _, p := range m.packages {
