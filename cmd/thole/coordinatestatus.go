@@ -36,8 +36,8 @@ func coordinateStatusCommand(e *env) *cobra.Command {
 		Short: "Show who is which server, and what was committed of jobs",
 		Long: `Shows the clusters that are in a store: for each server its address, its epoch (how often the role has changed hands),
 whether it renews its lease, whether it has a log, how many standbys have a copy of what it holds, and how far each standby was behind at
-the last renewal; for each job its attempt and the checkpoint it would go on from. Times of other machines say nothing here: it watches until each server has renewed, for a lease at
-most. URL is one of these.
+the last renewal; for each job its attempt and the checkpoint it would go on from. Times of other machines say nothing here: it
+watches until each server has renewed, for a lease at most. URL is one of these.
 
 ` + strings.Join(forms, ".\n\n") + ".",
 		Example: "  thole coordinate status etcd://127.0.0.1:2379\n  thole coordinate status dir:coordination --wait 0s --json",
