@@ -126,6 +126,8 @@ func (a *Admin) Status(ctx context.Context) Status {
 		Version: a.Version, Go: runtime.Version(), Uptime: time.Since(a.start).Seconds(),
 		Stats: stats, Jobs: jobs, Memory: Memory{Limit: a.Ledger.Total(), Used: map[string]int64{}},
 	}
+	out.Standbys, out.Dropped = a.Server.Standbys()
+	out.Copy = a.Server.Copying()
 	for c, n := range a.Ledger.Used() {
 		out.Memory.Used[budget.Class(c).String()] = n
 	}

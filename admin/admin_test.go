@@ -26,6 +26,7 @@ import (
 	"thole.example/optim"
 	"thole.example/ps"
 	"thole.example/psf"
+	"thole.example/rpc"
 	"thole.example/rpc/tcp"
 	"thole.example/server"
 	"thole.example/ssp"
@@ -42,7 +43,8 @@ type world struct {
 func newWorld(t *testing.T, ledger *budget.Ledger) *world {
 	t.Helper()
 	w := &world{boss: access.NewSecret(), ann: access.NewSecret()}
-	table := access.NewTable([]access.Token{{Name: "boss", Hash: w.boss.Hash(), Rights: access.Administer},
+	all := access.Read | access.Write | access.Administer
+	table := access.NewTable([]access.Token{{Name: "boss", Hash: w.boss.Hash(), Rights: all},
 		{Name: "ann", Hash: w.ann.Hash(), Rights: access.Write, Limits: access.Limits{Partitions: 100}}})
 	funcs, err := psf.NewTable(psf.Funcs(), optim.Rules())
 	if err != nil {
@@ -60,7 +62,7 @@ func newWorld(t *testing.T, ledger *budget.Ledger) *world {
 		}
 		_ = logs.Close()
 	})
-	s := &server.Server{Funcs: funcs, Bucket: &blob.Mem{}, Ledger: ledger, Logs: logs}
+	s := &server.Server{Funcs: funcs, Bucket: &blob.Mem{}, Ledger: ledger, Logs: logs, Role: role{}, Replicas: 2}
 	if err := s.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -86,6 +88,33 @@ func newWorld(t *testing.T, ledger *budget.Ledger) *world {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// role is one that a server has.
+type role struct{}
+
+func (role) Check() error                           { return nil }
+func (role) Epoch() uint64                          { return 1 }
+func (role) Copied(context.Context, []string) error { return nil }
+
+// follow has a standby ask for the logs of the server, and gives its address once the server has named it.
+func (w *world) follow(t *testing.T) string {
+	t.Helper()
+	conn, err := tcp.Network{Secret: &w.boss}.Dial(t.Context(), w.Listener.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	a, err := conn.Start(t.Context(), &rpc.Request{Op: rpc.OpCopy, Arg: []byte(`{"claim":"standby"}`)}).Wait(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Release()
+	all := w.Status(t.Context()).Standbys
+	if len(all) != 1 || all[0].Uncopied == 0 || all[0].Synchronous {
+		t.Fatalf("standbys are %+v, want one that lacks something", all)
+	}
+	return all[0].At
 }
 
 func (w *world) get(t *testing.T, path string, secret *access.Secret) (int, string) {
@@ -233,6 +262,7 @@ func TestStatus(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	w := newWorld(t, budget.New(1<<30))
 	w.Handler()
+	standby := w.follow(t)
 	registry := prometheus.NewPedanticRegistry()
 	if err := registry.Register(collector{w.Admin}); err != nil {
 		t.Fatal(err)
@@ -264,7 +294,8 @@ func TestMetrics(t *testing.T) {
 	}
 	_, text := w.get(t, "/metrics", &w.boss)
 	for _, line := range []string{`thole_clock{job="ctr` + "\uFFFD" + `",matrix="w",which="fastest"} 1`, `thole_request_seconds_count{op="join"} 2`,
-		`thole_refused_total{reason="token"} 0`, `thole_memory_bytes{class="small requests"}`, "go_goroutines ", `thole_log_synced{job="ctr` + "\uFFFD" + `"} 1`, `thole_token_connections{token="ann"} 2`} {
+		`thole_refused_total{reason="token"} 0`, `thole_memory_bytes{class="small requests"}`, "go_goroutines ", `thole_log_synced{job="ctr` + "\uFFFD" + `"} 1`, `thole_token_connections{token="ann"} 2`,
+		`thole_standby_synchronous{standby="` + standby + `"} 0`, "thole_standbys_dropped_total 0", "thole_copy_uncopied_bytes 0"} {
 		if !strings.Contains(text, line) {
 			t.Errorf("no line %q", line)
 		}

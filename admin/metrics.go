@@ -53,6 +53,15 @@ const (
 	replayRecords
 	replayBytes
 	replaySeconds
+	standbyUncopied
+	standbyUnreplayed
+	standbyIdle
+	standbySynchronous
+	standbyThrottled
+	standbysDropped
+	copyUncopied
+	copyUnreplayed
+	copyIdle
 	memoryBytes
 	memoryLimit
 	connections
@@ -95,6 +104,15 @@ func metrics() []metric {
 		{"thole_log_replayed_records", gauge, "job", "records that were read after the base when the server was started"},
 		{"thole_log_replayed_bytes", gauge, "job", "bytes of those"},
 		{"thole_log_replay_seconds", gauge, "job", "time that reading them and the base took"},
+		{"thole_standby_uncopied_bytes", gauge, "standby", "bytes of logs and their bases that a standby has not acknowledged"},
+		{"thole_standby_unreplayed_bytes", gauge, "standby", "bytes that the standby has and has not replayed, as it last reported"},
+		{"thole_standby_idle_seconds", gauge, "standby", "time since the last progress of the standby; 0: it has everything"},
+		{"thole_standby_synchronous", gauge, "standby", "1: acknowledgements wait for the standby, which can take over; 0: it catches up"},
+		{"thole_standby_throttled", gauge, "standby", "1: pushes are throttled until the standby has caught up"},
+		{"thole_standbys_dropped_total", counter, "", "standbys that were dropped because they did not keep up"},
+		{"thole_copy_uncopied_bytes", gauge, "", "at a standby (0 elsewhere): bytes of logs and their bases that it has not copied"},
+		{"thole_copy_unreplayed_bytes", gauge, "", "at a standby: bytes that it has copied and not replayed"},
+		{"thole_copy_idle_seconds", gauge, "", "at a standby: time since its last progress; 0: it has everything"},
 		{"thole_memory_bytes", gauge, "class", "bytes of the ledger by class: frames, queues, stage, tables, saves, small requests"},
 		{"thole_memory_limit_bytes", gauge, "", "bytes that all classes may take together; 0: no bound"},
 		{"thole_connections", gauge, "", "open connections"},
@@ -159,6 +177,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	for i := range status.Jobs {
 		s.job(&status.Jobs[i])
 	}
+	s.copies(&status)
 	for class, n := range status.Memory.Used {
 		s.put(memoryBytes, float64(n), class)
 	}
@@ -219,6 +238,30 @@ func (s *scrape) job(j *server.JobStatus) {
 	if j.Log != nil {
 		s.log(j.Job, j.Log)
 	}
+}
+
+func (s *scrape) copies(status *Status) {
+	flag := func(is bool) float64 {
+		if is {
+			return 1
+		}
+		return 0
+	}
+	for _, c := range status.Standbys {
+		s.put(standbyUncopied, float64(c.Uncopied), c.At)
+		s.put(standbyUnreplayed, float64(c.Unreplayed), c.At)
+		s.put(standbyIdle, c.Idle, c.At)
+		s.put(standbySynchronous, flag(c.Synchronous), c.At)
+		s.put(standbyThrottled, flag(c.Throttled), c.At)
+	}
+	s.put(standbysDropped, float64(status.Dropped))
+	var copied server.CopyStatus
+	if status.Copy != nil {
+		copied = *status.Copy
+	}
+	s.put(copyUncopied, float64(copied.Uncopied))
+	s.put(copyUnreplayed, float64(copied.Unreplayed))
+	s.put(copyIdle, copied.Idle)
 }
 
 func (s *scrape) log(job string, l *server.LogStatus) {

@@ -19,6 +19,10 @@ type Status struct {
 	Operations []Operation        `json:"operations,omitempty"` // that were asked for
 	Tokens     []Token            `json:"tokens,omitempty"`
 	Jobs       []server.JobStatus `json:"jobs,omitempty"`
+
+	Standbys []server.CopyStatus `json:"standbys,omitempty"` // that copy the logs of this server
+	Dropped  uint64              `json:"dropped,omitempty"`  // standbys that were dropped because they did not keep up
+	Copy     *server.CopyStatus  `json:"copy,omitempty"`     // of another server's logs; nil: this one copies none
 }
 
 // Memory is bytes by class of the ledger.

@@ -91,6 +91,12 @@ func Who(ctx context.Context, s Store, cluster string, role Role) (*Holder, Vers
 	return h, v, err
 }
 
+// Next waits until the record of a role has another version than the one that Who has told of.
+func Next(ctx context.Context, s Store, cluster string, role Role, seen Version) error {
+	_, _, err := s.Watch(ctx, role.key(cluster), seen)
+	return err
+}
+
 // Changed waits until what one of the servers holds that Find has told of is lost, and says which: another has its role that does not
 // continue, or it gave the role back and has no log. While somebody can come who continues, or has come, nothing has changed, and who it is
 // is found with Find. A store that does not answer is waited for.

@@ -29,6 +29,8 @@ type Options struct {
 	// same from everywhere (not 127.0.0.1, if the cluster has several machines). A holder that was there is dead then, and its
 	// lease is not waited for: a server that is started again is back at once.
 	Sole bool
+	// Standbys, if there is one, is called whenever the record is written by its holder, for [Holder.Standbys]. It must not block.
+	Standbys func() []Standby
 	// Say, if there is one, is told who is waited for and why the store does not answer. It must not block.
 	Say func(text string)
 }
@@ -71,7 +73,7 @@ func Claim(ctx context.Context, s Store, cluster string, role Role, addr string,
 		return nil, err
 	}
 	h := &Held{role: role, release: make(chan struct{}), asks: make(chan asking), lost: make(chan struct{})}
-	k := &keeper{Held: h, machine: machine, store: s, key: role.key(cluster), say: o.Say, hold: machine.hold(),
+	k := &keeper{Held: h, machine: machine, store: s, key: role.key(cluster), say: o.Say, standbys: o.Standbys, hold: machine.hold(),
 		begin: time.Now(), answers: make(chan Event), has: make(chan struct{}), forget: func() {}}
 	go k.run(ctx)
 	select {
@@ -185,18 +187,19 @@ func (h *Held) Release(ctx context.Context) error {
 // keeper is the shell around a Claimant. It has the goroutine that run is in, and one for each request to the store.
 type keeper struct {
 	*Held
-	machine *Claimant
-	store   Store
-	key     string
-	say     func(string)
-	hold    time.Duration
-	begin   time.Time // from which the machine's times are
-	sent    time.Time // when the last Put was
-	answers chan Event
-	has     chan struct{} // closed when the role is held for the first time
-	forget  context.CancelFunc
-	asked   []asking // that wait until they are recorded
-	last    string   // what was said last
+	machine  *Claimant
+	store    Store
+	key      string
+	say      func(string)
+	standbys func() []Standby
+	hold     time.Duration
+	begin    time.Time // from which the machine's times are
+	sent     time.Time // when the last Put was
+	answers  chan Event
+	has      chan struct{} // closed when the role is held for the first time
+	forget   context.CancelFunc
+	asked    []asking // that wait until they are recorded
+	last     string   // what was said last
 }
 
 func (k *keeper) run(ctx context.Context) {
@@ -242,6 +245,9 @@ func (k *keeper) do(ctx context.Context, effect Effect) {
 	case Put:
 		k.sent = time.Now()
 		k.ask(ctx, func(ctx context.Context) Event {
+			if e.Holder.ID != "" && k.standbys != nil {
+				e.Holder.Standbys = k.standbys()
+			}
 			data, err := encode(k.key, &e.Holder)
 			if err != nil {
 				return Wrote{Seq: e.Seq, Err: err}

@@ -22,6 +22,19 @@ type Holder struct {
 	// Copies are the IDs of claims that have all that was acknowledged, at most CopiesLimit.
 	Copies []string `json:"copies,omitempty"`
 	Since  uint64   `json:"since,omitempty"` // the first epoch from which on nothing was lost that was acknowledged; 0: Epoch
+	// Standbys is how far the standbys that copy the log were behind when the record was written, at most CopiesLimit. It decides nothing.
+	Standbys []Standby `json:"standbys,omitempty"`
+}
+
+// Standby is how far the copy of a standby is behind, for people.
+type Standby struct {
+	Addr        string  `json:"addr"`
+	Synchronous bool    `json:"synchronous"` // acknowledgements wait for it
+	Uncopied    uint64  `json:"uncopied"`    // bytes that it has not acknowledged
+	Unreplayed  uint64  `json:"unreplayed"`  // bytes that it has and has not replayed
+	Idle        float64 `json:"idle"`        // seconds since its last progress; 0: it has everything
+	Stalled     bool    `json:"stalled,omitempty"`
+	Throttled   bool    `json:"throttled,omitempty"` // pushes are throttled until it has caught up
 }
 
 // Continuation is how a holder comes to what those before it have held.
@@ -90,6 +103,14 @@ func (h *Holder) check() error {
 	}
 	if err := checkCopies(h.Copies); err != nil {
 		return err
+	}
+	if len(h.Standbys) > CopiesLimit {
+		return fmt.Errorf("%d standbys, want at most %d", len(h.Standbys), CopiesLimit)
+	}
+	for i := range h.Standbys {
+		if n := len(h.Standbys[i].Addr); n > IDLimit {
+			return fmt.Errorf("standby %d has an address of %d bytes, want at most %d", i, n, IDLimit)
+		}
 	}
 	switch {
 	case h.ID == "":

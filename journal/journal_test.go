@@ -352,6 +352,7 @@ func TestDelay(t *testing.T) {
 		if d := time.Since(start); d != time.Minute {
 			t.Errorf("durable after %v, want a minute", d)
 		}
+		synctest.Wait() // what comes next is in another group, with a delay of its own
 		add(t, l, 0, "two")
 		synctest.Wait()
 		add(t, l, 0, strings.Repeat("x", 60)) // no room

@@ -247,7 +247,7 @@ func (l *link) connect(ctx context.Context) error {
 
 // repeat tries to get a connection until there is one, or the time for that is over.
 func (l *link) repeat(ctx context.Context, try func(ctx context.Context) error) error {
-	for pause := firstPause; l.conn == nil; pause = min(2*pause, lastPause) {
+	for pause := firstPause; l.conn == nil; pause = min(max(firstPause, 2*pause), lastPause) {
 		within, cancel := context.WithCancel(ctx)
 		unlink := context.AfterFunc(l.trying, cancel)
 		err := try(within)
@@ -263,15 +263,28 @@ func (l *link) repeat(ctx context.Context, try func(ctx context.Context) error) 
 		case !errors.Is(err, rpc.ErrUnreachable) && !errors.Is(err, rpc.ErrLost) && !l.c.elsewhere(err):
 			return fmt.Errorf("%w; then: %w", l.lost, err)
 		}
-		select {
-		case <-time.After(pause):
-		case <-l.trying.Done():
+		switch moved := l.pause(ctx, pause); {
+		case l.trying.Err() != nil:
 			return fmt.Errorf("%w; not reached again within %v", l.lost, l.c.o.Retry)
-		case <-ctx.Done():
+		case ctx.Err() != nil:
 			return context.Cause(ctx)
+		case moved:
+			pause = 0
 		}
 	}
 	return nil
+}
+
+// pause waits for some time, or until the server may be elsewhere, which it reports; or until nobody waits for a connection any more.
+func (l *link) pause(ctx context.Context, d time.Duration) (moved bool) {
+	within, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	defer context.AfterFunc(l.trying, cancel)()
+	if l.c.o.Moved != nil && l.c.o.Moved(within, l.index) == nil {
+		return true
+	}
+	<-within.Done()
+	return false
 }
 
 // first makes the first connection. Where a server may be another one meanwhile, that is looked for as if a connection had been lost.

@@ -49,7 +49,10 @@ type Options struct {
 	// Find tells where a server is when a connection to it was lost, or could not be made: another may have taken its role, with all that
 	// it held. It is asked on the client's goroutine before each try; with rpc.ErrUnreachable it is asked again. nil: servers stay where
 	// they are.
-	Find   func(ctx context.Context, server int) (addr string, role uint64, err error)
+	Find func(ctx context.Context, server int) (addr string, role uint64, err error)
+	// Moved waits until what Find has told of a server may have changed: the client tries again at once then, and else after pauses. It is
+	// called on the client's goroutine, between two calls of Find. An error says that it does not know. nil: there are pauses alone.
+	Moved  func(ctx context.Context, server int) error
 	Job    string               // names the matrices and clocks that tasks share
 	Task   int                  // which of the tasks this client is
 	Tasks  int                  // how many there are

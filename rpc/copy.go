@@ -6,12 +6,17 @@ type Copy struct {
 	Claim string    `json:"claim"`         // of the standby, as package coord names it
 	Run   string    `json:"run,omitempty"` // of the server whose logs it has, as that said: others do not count
 	Logs  []CopyLog `json:"logs,omitempty"`
+	// Paused says that the standby has no room for more: the answer comes at once, and has no records.
+	Paused bool `json:"paused,omitempty"`
 }
 
 // CopyLog is how much a standby has of a log.
 type CopyLog struct {
 	Name string `json:"name"`
 	End  uint64 `json:"end"` // position before which it has everything
+	// Replayed is the position up to which it has replayed that, and Loaded is how many bytes of the base it has read.
+	Replayed uint64 `json:"replayed,omitempty"`
+	Loaded   int64  `json:"loaded,omitempty"`
 }
 
 // Copied is the first result of the answer to OpCopy. Each of the others is a record of one of the logs, or bytes of its base: its
@@ -19,6 +24,8 @@ type CopyLog struct {
 type Copied struct {
 	Run  string      `json:"run"` // tells this process from all others: what one has of the logs of another is of no use
 	Logs []CopiedLog `json:"logs,omitempty"`
+	// Paused repeats that of the question: nothing of Logs is said.
+	Paused bool `json:"paused,omitempty"`
 }
 
 // CopiedLog is one of all logs that the server has, whether something of it follows or not.
@@ -32,6 +39,8 @@ type CopiedLog struct {
 	// From and To are the positions of the records that follow.
 	From uint64 `json:"from"`
 	To   uint64 `json:"to"`
+	// Durable is the position before which everything is durable at the server.
+	Durable uint64 `json:"durable,omitempty"`
 }
 
 // CopyBytes is about how much the answer to OpCopy takes, unless one record takes more.

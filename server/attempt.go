@@ -10,6 +10,7 @@ import (
 
 // ended makes the name of a job free. If it was an attempt of several the next one waits for what it has under way.
 func (s *Server) ended(j *job) {
+	defer s.copies.changes.notify() // a replay may wait for more of it
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.jobs[j.name] == j {

@@ -22,12 +22,15 @@ import (
 //	has the rest    of what was acknowledged before: the store of roles is asked to name it
 //	is named        may take the place over: it has whatever was acknowledged
 //	is silent       or gone: the store is asked not to name it any more, and when that is written nobody waits for it any more
+//	has no room     asks with Paused, again and again: it says how far it has replayed, and is sent nothing
 //
 // So at any moment whom the store names has everything, and a server whose standby is gone is held up by one write to the store. If the
 // store does not answer the role lapses, and nothing is answered anyway.
 
 // copies is who copies the logs of a server.
 type copies struct {
+	changes signal // is notified when something changes that is said here, or the end of a log
+
 	mu       sync.Mutex
 	run      string
 	logs     []*jobLog           // that there are, in the order in which they were opened
@@ -35,7 +38,7 @@ type copies struct {
 	named    []string            // whom the store names
 	unsure   bool                // nobody knows whether that is so
 	tells    bool                // somebody tells the store
-	changed  chan struct{}       // closed when there is something new; nil: nobody waits
+	dropped  uint64              // standbys that were given up because they were too slow, so far
 }
 
 // standby is one that copies the logs.
@@ -43,9 +46,9 @@ type standby struct {
 	claim  string
 	from   *rpc.Peer
 	out    *outgoing
-	asked  time.Time          // the last time
-	asks   bool               // it waits for an answer
-	counts bool               // it has nearly all, and everybody waits for it
+	asks   bool // it waits for an answer
+	counts bool // it has nearly all, and everybody waits for it
+	pace   standbyPace
 	due    map[*jobLog]uint64 // what may have been acknowledged before it counted, and it has not
 	lost   bool
 }
@@ -58,44 +61,15 @@ func (c *copies) giveUp(b *standby) {
 	if b.lost = true; !b.asks {
 		b.out.close()
 	}
-	c.news()
+	c.changes.notify()
 }
 
 const (
-	// copyLag is how many bytes of each log a standby may lack when it begins to count.
-	copyLag = 8 << 20
-	// copySilence is how long a standby may take to ask again while there is something that it lacks.
-	copySilence = 5 * time.Second
-	// copyLook is how often somebody looks for that, and tells the store again what it did not answer.
+	// copyLook is how often somebody looks whether standbys make progress, and tells the store again what it did not answer.
 	copyLook = 200 * time.Millisecond
 	// copyTell is how long the store has for an answer.
 	copyTell = 10 * time.Second
 )
-
-// poke tells all who wait for something new.
-func (c *copies) poke() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.news()
-}
-
-// news is poke; c is locked.
-func (c *copies) news() {
-	if c.changed != nil {
-		close(c.changed)
-		c.changed = nil
-	}
-}
-
-// wait is closed when there is something new since the call.
-func (c *copies) wait() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.changed == nil {
-		c.changed = make(chan struct{})
-	}
-	return c.changed
-}
 
 // add says that there is a log, before anything of it is acknowledged.
 func (c *copies) add(l *jobLog) {
@@ -107,7 +81,7 @@ func (c *copies) add(l *jobLog) {
 		}
 	}
 	c.logs = append(c.logs, l)
-	c.news()
+	c.changes.notify()
 }
 
 // remove says that a log is no more.
@@ -115,7 +89,7 @@ func (c *copies) remove(l *jobLog) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.logs = slices.DeleteFunc(c.logs, func(other *jobLog) bool { return other == l })
-	c.news()
+	c.changes.notify()
 }
 
 // copyLogs answers a standby when there is something that it lacks.
@@ -135,8 +109,12 @@ func (s *Server) copyLogs(x *rpc.Exchange) {
 		x.Fail(err)
 		return
 	}
+	if a.Paused {
+		x.Answer(s.copies.pause())
+		return
+	}
 	go x.Guard(s.logger(), func() { // no panic is the network's
-		r, err := s.copies.answer(x.Context(), o)
+		r, err := s.copies.answer(x.Context(), s, o)
 		if err != nil {
 			x.Fail(err)
 			return
@@ -163,7 +141,7 @@ func (c *copies) ask(s *Server, from *rpc.Peer, a *rpc.Copy) (*outgoing, error) 
 	case b == nil && len(c.standbys) >= s.Replicas-1:
 		return nil, fmt.Errorf("the server has as many standbys as it is to have, %d: %w", len(c.standbys), rpc.ErrExists)
 	case b == nil:
-		b = &standby{claim: a.Claim, from: from}
+		b = &standby{claim: a.Claim, from: from, pace: newStandbyPace(time.Now())}
 		b.out = &outgoing{to: b, logs: map[*jobLog]*sending{}, told: -1}
 		c.standbys[a.Claim] = b
 		go c.watch(b)
@@ -173,16 +151,16 @@ func (c *copies) ask(s *Server, from *rpc.Peer, a *rpc.Copy) (*outgoing, error) 
 		}
 		s.logger().Info("a standby copies the logs", "claim", b.claim, "at", from.Name)
 	}
-	if err := c.acknowledge(b.out, a); err != nil {
+	if err := c.acknowledge(s, b.out, a); err != nil {
 		c.giveUp(b)
 		return nil, err
 	}
-	b.asks, b.asked = true, time.Now()
+	b.asks, b.pace.paused = !a.Paused, a.Paused
 	return b.out, nil
 }
 
 // acknowledge notes what a standby has: all that it was sent. c is locked.
-func (c *copies) acknowledge(o *outgoing, a *rpc.Copy) error {
+func (c *copies) acknowledge(s *Server, o *outgoing, a *rpc.Copy) error {
 	has := a.Logs
 	if a.Run != c.run {
 		has = nil // of another server
@@ -195,7 +173,7 @@ func (c *copies) acknowledge(o *outgoing, a *rpc.Copy) error {
 		at := o.logs[c.logs[i]]
 		if at == nil { // it was sent over another connection
 			var err error
-			if at, err = c.logs[i].goOn(o.to, has.End); err != nil {
+			if at, err = c.logs[i].goOn(s, o.to, has.End); err != nil {
 				return fmt.Errorf("a standby has log %s up to position %d, and has to begin anew: %w: %w", has.Name, has.End, rpc.ErrStale, err)
 			}
 			o.logs[c.logs[i]] = at
@@ -203,33 +181,41 @@ func (c *copies) acknowledge(o *outgoing, a *rpc.Copy) error {
 		if has.End != at.end {
 			return fmt.Errorf("a standby has log %.40q up to position %d, and was sent it up to %d: %w", has.Name, has.End, at.end, rpc.ErrMalformed)
 		}
-		if at.has = has.End; at.whole() {
-			c.logs[i].copy(o.to.claim, &copied{has.End, o.to.counts})
+		if has.Replayed > has.End || has.Loaded < 0 {
+			return fmt.Errorf("log %.40q: a standby has replayed %d bytes of the base and the records before position %d, want at least 0 bytes "+
+				"and at most position %d: %w", has.Name, has.Loaded, has.Replayed, has.End, rpc.ErrMalformed)
 		}
+		at.acknowledge(has, s.Copies.lag()/2)
+		c.logs[i].copy(o.to.claim, &copied{at.has, o.to.counts, at.gate(s)})
 	}
 	for _, l := range c.logs {
-		if at := o.logs[l]; at != nil && at.base == nil && at.has < at.end {
+		at := o.logs[l]
+		if at == nil {
+			continue
+		}
+		if at.hasBase = at.off; at.base == nil && at.has < at.end {
 			return fmt.Errorf("a standby was sent log %s up to position %d, and does not say that it has it: %w", l.name, at.end, rpc.ErrAborted)
 		}
 	}
-	if !o.to.counts && c.hasNearly(o) {
+	o.to.pace.note(o.logs, time.Now())
+	if !o.to.counts && c.hasNearly(o, s.Copies.lag()) {
 		o.to.counts, o.to.due = true, map[*jobLog]uint64{}
 		for _, l := range c.logs {
-			l.copy(o.to.claim, &copied{o.logs[l].has, true})
+			l.copy(o.to.claim, &copied{end: o.logs[l].has, counts: true})
 			o.to.due[l] = l.log.Durable() // up to there nobody has waited for it
 		}
 	}
 	if o.to.counts && !o.to.whole() {
 		maps.DeleteFunc(o.to.due, func(l *jobLog, end uint64) bool { return o.logs[l].has >= end || !slices.Contains(c.logs, l) })
-		c.news()
+		c.changes.notify()
 	}
 	return nil
 }
 
 // hasNearly reports whether a standby has nearly all of every log. c is locked.
-func (c *copies) hasNearly(o *outgoing) bool {
+func (c *copies) hasNearly(o *outgoing, lag uint64) bool {
 	for _, l := range c.logs {
-		if at := o.logs[l]; at == nil || !at.whole() || l.log.Durable() > at.has+copyLag {
+		if at := o.logs[l]; at == nil || !at.whole() || l.log.Durable() > at.has+lag {
 			return false
 		}
 	}
@@ -240,10 +226,11 @@ func (c *copies) hasNearly(o *outgoing) bool {
 func (c *copies) answered(b *standby) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if b.asks, b.asked = false, time.Now(); b.lost {
-		c.giveUp(b)
+	b.asks = false
+	if b.pace.begin(time.Now()); b.lost {
+		b.out.close()
 	}
-	c.news() // from now on somebody looks whether it is silent
+	c.changes.notify() // from now on somebody looks whether it makes progress
 }
 
 // watch gives a standby up when its connection ends.
@@ -257,7 +244,7 @@ func (c *copies) watch(b *standby) {
 // tell has the store name the standbys that count, and forgets those that are lost once it does not name them.
 func (c *copies) tell(s *Server) {
 	for {
-		changed := c.wait()
+		changed := c.changes.wait()
 		names, look, over := c.toTell(s)
 		if over {
 			return
@@ -294,12 +281,7 @@ func (c *copies) toTell(s *Server) (names []string, look, over bool) {
 	defer c.mu.Unlock()
 	names = []string{}
 	for _, b := range c.standbys {
-		if lacks := b.counts && !b.lost && !b.asks && c.lacks(b); lacks && time.Since(b.asked) > copySilence {
-			s.logger().Warn("a standby is silent, and is given up", "claim", b.claim, "at", b.from.Name)
-			c.giveUp(b)
-		} else if lacks {
-			look = true
-		}
+		look = c.judge(s, b) || look
 		if b.whole() {
 			names = append(names, b.claim)
 		}
@@ -313,6 +295,7 @@ func (c *copies) toTell(s *Server) (names []string, look, over bool) {
 			delete(c.standbys, claim)
 			for _, l := range c.logs {
 				l.copy(claim, nil)
+				go l.trims(s)
 			}
 			s.logger().Warn("a standby copies the logs no more", "claim", claim, "at", b.from.Name)
 		}
@@ -321,15 +304,6 @@ func (c *copies) toTell(s *Server) (names []string, look, over bool) {
 		c.tells = false
 	}
 	return nil, look, over
-}
-
-// lacks reports whether something durable has not come to a standby. c is locked.
-func (c *copies) lacks(b *standby) bool {
-	return slices.ContainsFunc(c.logs, func(l *jobLog) bool {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return l.copies[b.claim].end < l.durable
-	})
 }
 
 // told notes what the store names.

@@ -35,6 +35,8 @@ type Copying struct {
 	ctx   context.Context
 
 	asking atomic.Pointer[context.CancelCauseFunc] // ends From
+
+	seen copySeen
 }
 
 // copyIn is a log on its way in.
@@ -48,19 +50,16 @@ type copyIn struct {
 	log   *jobLog // nil: the base is not here
 	end   uint64  // position up to which records have come
 	again *replay
+	read  atomic.Int64  // bytes of the base that the replay has read
 	ended bool          // the job has, where it was
-	over  atomic.Bool   // nothing comes any more
+	over  watched[bool] // nothing comes any more
 	done  chan struct{} // closed when all was replayed, or nothing can be
 	live  bool          // then: the job goes on
 	err   error
 }
 
-const (
-	// copyBaseLimit is the most bytes that the base of a log may have.
-	copyBaseLimit = 1 << 44
-	// copyAhead is how many bytes of a log may have come that are not replayed: more would make a takeover long.
-	copyAhead = 256 << 20
-)
+// copyBaseLimit is the most bytes that the base of a log may have.
+const copyBaseLimit = 1 << 44
 
 // logName is a name of a log that [Server] gives.
 var logName = regexp.MustCompile(`^[0-9]{6,18}$`)
@@ -70,6 +69,7 @@ var logName = regexp.MustCompile(`^[0-9]{6,18}$`)
 func (s *Server) NewCopying(claim string) *Copying {
 	c := &Copying{s: s, claim: claim, logs: map[string]*copyIn{}}
 	c.ctx, c.ends = context.WithCancel(context.Background())
+	s.copying.Store(c)
 	return c
 }
 
@@ -86,14 +86,9 @@ func (c *Copying) From(ctx context.Context, conn rpc.Conn) error {
 			}
 		}
 	}
-	for {
-		q := rpc.Copy{Claim: c.claim, Run: c.run}
-		for _, name := range slices.Sorted(maps.Keys(c.logs)) {
-			if in := c.logs[name]; in.log != nil && !in.failed() {
-				q.Logs = append(q.Logs, rpc.CopyLog{Name: name, End: in.end})
-			}
-		}
-		text, err := json.Marshal(&q)
+	defer c.seen.over()
+	for paused := false; ; {
+		text, err := json.Marshal(c.question(paused))
 		if err != nil {
 			return err
 		}
@@ -104,12 +99,14 @@ func (c *Copying) From(ctx context.Context, conn rpc.Conn) error {
 		if err != nil {
 			return err
 		}
+		var head rpc.Copied
 		if err = c.forgetFailed(ctx); err == nil {
-			err = c.take(ctx, r)
+			head, err = c.take(ctx, r)
 		}
 		r.Release()
 		if err == nil {
-			err = c.keepUp(ctx)
+			paused, err = c.keepUp(ctx)
+			c.seen.answer(c, &head)
 		}
 		if err != nil {
 			return err
@@ -117,15 +114,34 @@ func (c *Copying) From(ctx context.Context, conn rpc.Conn) error {
 	}
 }
 
-// take takes what has come.
-func (c *Copying) take(ctx context.Context, r *rpc.Response) error {
-	var head rpc.Copied
+// question says what is here, and asks for more unless there is no room for it.
+func (c *Copying) question(paused bool) *rpc.Copy {
+	q := &rpc.Copy{Claim: c.claim, Run: c.run, Paused: paused}
+	for _, name := range slices.Sorted(maps.Keys(c.logs)) {
+		if in := c.logs[name]; in.log != nil && !in.failed() {
+			q.Logs = append(q.Logs, rpc.CopyLog{Name: name, End: in.end, Replayed: min(in.end, in.log.replayed.load()),
+				Loaded: min(in.size, in.read.Load())})
+		}
+	}
+	return q
+}
+
+// take takes what has come, and gives what it begins with.
+func (c *Copying) take(ctx context.Context, r *rpc.Response) (head rpc.Copied, err error) {
 	if len(r.Results) == 0 {
-		return fmt.Errorf("an answer without a result: %w", rpc.ErrMalformed)
+		return head, fmt.Errorf("an answer without a result: %w", rpc.ErrMalformed)
 	}
 	if err := json.Unmarshal(r.Results[0].Data, &head); err != nil || head.Run == "" {
-		return fmt.Errorf("an answer that begins with %.40q, want what it has: %w", r.Results[0].Data, rpc.ErrMalformed)
+		return head, fmt.Errorf("an answer that begins with %.40q, want what it has: %w", r.Results[0].Data, rpc.ErrMalformed)
 	}
+	if head.Paused {
+		return head, nil
+	}
+	return head, c.takeLogs(ctx, &head, r)
+}
+
+// takeLogs takes what has come of the logs.
+func (c *Copying) takeLogs(ctx context.Context, head *rpc.Copied, r *rpc.Response) error {
 	if head.Run != c.run {
 		if err := c.anew(ctx, head.Run); err != nil {
 			return err
@@ -134,7 +150,7 @@ func (c *Copying) take(ctx context.Context, r *rpc.Response) error {
 	ins := make([]*copyIn, len(head.Logs))
 	here := map[string]bool{}
 	for i := range head.Logs {
-		in, err := c.log(&head.Logs[i])
+		in, err := c.log(ctx, &head.Logs[i])
 		if err != nil {
 			return err
 		}
@@ -169,8 +185,14 @@ func (c *Copying) take(ctx context.Context, r *rpc.Response) error {
 }
 
 // log is one of the logs of an answer, a new one if there is none.
-func (c *Copying) log(head *rpc.CopiedLog) (*copyIn, error) {
+func (c *Copying) log(ctx context.Context, head *rpc.CopiedLog) (*copyIn, error) {
 	in := c.logs[head.Name]
+	if in != nil && in.log == nil && head.At == 0 && in.off > 0 { // this standby was given up, and the server begins anew
+		if err := c.forget(ctx, in); err != nil {
+			return nil, err
+		}
+		in = nil
+	}
 	switch {
 	case in == nil && (!logName.MatchString(head.Name) || head.Size < 0 || head.Size > copyBaseLimit || head.At != 0 ||
 		(head.Base == 0) != (head.Size == 0) || head.From != head.Base):
@@ -178,6 +200,7 @@ func (c *Copying) log(head *rpc.CopiedLog) (*copyIn, error) {
 			"position %d on: %w", head.Name, head.Size, head.Base, head.At, head.From, rpc.ErrMalformed)
 	case in == nil:
 		in = &copyIn{name: head.Name, files: c.s.Logs.Folder(head.Name), at: head.Base, size: head.Size, done: make(chan struct{})}
+		in.over.on = &c.s.copies.changes
 		c.logs[in.name] = in
 		if head.Base == 0 {
 			return in, in.begin(c)
@@ -236,6 +259,8 @@ func (in *copyIn) begin(c *Copying) (err error) {
 		return err
 	}
 	in.end = in.at
+	in.log.replayed.advance(in.at)
+	in.log.files = countingFiles{in.log.files, &in.read}
 	in.again = c.s.newReplay(in.log)
 	in.again.copy = in
 	ctx := c.ctx
@@ -250,7 +275,6 @@ func (in *copyIn) begin(c *Copying) (err error) {
 		if err != nil && ctx.Err() == nil {
 			(*c.asking.Load())(fmt.Errorf("log %s: %w", in.name, err))
 		}
-		c.s.copies.poke()
 	}()
 	return nil
 }
@@ -297,29 +321,43 @@ func (in *copyIn) reach(ctx context.Context, to uint64) error {
 	}
 }
 
-// keepUp waits until not much is left to be replayed, and gives the error of what cannot be.
-func (c *Copying) keepUp(ctx context.Context) error {
-	for {
-		changed, behind := c.s.copies.wait(), false
-		for _, in := range c.logs {
-			if in.log == nil {
-				continue
-			}
-			if in.failed() {
-				return fmt.Errorf("log %s: %w", in.name, in.err)
-			} else if !in.isDone() {
-				behind = behind || in.log.log.End() > in.log.replayed.Load()+copyAhead
-			}
+// copyReport is how often a standby without room says how far it is.
+const copyReport = 500 * time.Millisecond
+
+// keepUp waits until there is room for more, or for a moment: paused says that there is none yet. The error is of what cannot be replayed.
+func (c *Copying) keepUp(ctx context.Context) (paused bool, err error) {
+	var patience <-chan time.Time
+	for _, in := range c.logs {
+		if in.log == nil {
+			continue
 		}
-		if !behind {
-			return nil
+		if in.failed() {
+			return false, fmt.Errorf("log %s: %w", in.name, in.err)
+		}
+		end := in.log.log.End()
+		room, leave := in.log.replayed.reached(end - min(end, c.s.Copies.ahead()))
+		defer leave()
+		select {
+		case <-room:
+			continue
+		default:
+		}
+		if patience == nil {
+			patience = time.After(copyReport)
 		}
 		select {
-		case <-changed:
+		case <-room:
+		case <-in.done:
+			if in.failed() {
+				return false, fmt.Errorf("log %s: %w", in.name, in.err)
+			}
+		case <-patience:
+			return true, nil
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return false, context.Cause(ctx)
 		}
 	}
+	return false, nil
 }
 
 // finish waits until all that has come is replayed.
@@ -327,8 +365,7 @@ func (in *copyIn) finish(ctx context.Context, c *Copying) error {
 	if in.log == nil {
 		return nil
 	}
-	in.over.Store(true)
-	c.s.copies.poke()
+	in.over.set(true)
 	return until(ctx, in.done)
 }
 
@@ -425,8 +462,12 @@ func (c *Copying) Take(ctx context.Context) error {
 			in.again.disconnect()
 		}
 	}
+	c.s.copying.Store(nil)
 	return bad
 }
 
 // Drop ends the copy, and removes what there is of it.
-func (c *Copying) Drop() error { return c.anew(context.Background(), "") }
+func (c *Copying) Drop() error {
+	c.s.copying.CompareAndSwap(c, nil)
+	return c.anew(context.Background(), "")
+}

@@ -145,10 +145,14 @@ func (p *place) start(disk *journaltest.Disk) *holder {
 	h := &holder{at: p, addr: fmt.Sprintf("s%d.%d", p.index, p.made), disk: disk, stopped: make(chan struct{})}
 	p.alive = append(p.alive, h)
 	base := int64(1 << (8 + p.rng.IntN(11)))
+	limits := server.CopyLimits{Ahead: 1 << (6 + p.rng.IntN(13)), Lag: 1 << (6 + p.rng.IntN(13)), Keep: 1 << (8 + p.rng.IntN(13)),
+		Batch: 1 << (6 + p.rng.IntN(13))}
+	slow := server.SlowStandby(p.rng.IntN(len(server.SlowStandbyNames())))
 	p.mu.Unlock()
 	h.claim = "claim of " + h.addr
 	h.server = &server.Server{Funcs: table(s.t, more), Codecs: codecs, Bucket: s.farm.bucket, Ledger: budget.New(64 << 20), Modules: s.sc.modules,
-		Logs: disk.Start(), LogBase: base, Replicas: 2, Role: h}
+		Logs: disk.Start(), LogBase: base, Replicas: 2, Role: h,
+		Copies: limits, SlowStandby: slow}
 	go h.server.Relieve(s.farm.ctx)
 	close(h.stopped)
 	return h

@@ -36,11 +36,40 @@ type sending struct {
 	from      *journal.Reader
 	next      *journal.Record // that was read, and had no room
 	end       uint64          // position up to which records were sent
-	has       uint64          // and acknowledged
+
+	// What the standby has said, and what follows from it; it changes while copies are locked.
+	has      uint64 // position before which it has the records
+	hasBase  int64  // bytes of the base that it has
+	replayed uint64 // position up to which it has replayed them
+	loaded   int64  // bytes of the base that it has read
+	room     uint64 // by how many bytes the log may be ahead of it, before it counts
 }
 
 // whole reports whether the standby has the base.
-func (at *sending) whole() bool { return at.base == nil && at.has >= at.at }
+func (at *sending) whole() bool { return at.hasBase == at.size && at.has >= at.at }
+
+// acknowledge notes what a standby has of a log of which it has the base. What it reads makes the log's room smaller by half of that, down
+// to least: so it catches up with a log that grows as fast as it reads.
+func (at *sending) acknowledge(has rpc.CopyLog, least uint64) {
+	read := has.End - max(at.has, at.at)
+	at.has, at.replayed, at.loaded = has.End, max(at.replayed, has.Replayed), max(at.loaded, min(at.size, has.Loaded))
+	if at.room > least {
+		at.room = max(least, at.room-min(at.room, read/2))
+	}
+}
+
+// gate is [copied.room].
+func (at *sending) gate(s *Server) uint64 {
+	if s.SlowStandby == DropStandby {
+		return 0
+	}
+	return at.room
+}
+
+// lacks is how many bytes of a log, and of its base, a standby has not acknowledged.
+func (at *sending) lacks(durable uint64) (records uint64, base int64) {
+	return durable - min(durable, max(at.has, at.at)), at.size - at.hasBase
+}
 
 // close closes what is read.
 func (at *sending) close() {
@@ -54,9 +83,9 @@ func (at *sending) close() {
 
 // begin begins to send a log from its last base on, and has it kept from there on. One that began when the standby counted is all there:
 // whatever waits for it waits for the standby.
-func (l *jobLog) begin(claim string, counts bool) (*sending, error) {
+func (l *jobLog) begin(s *Server, claim string, counts bool) (*sending, error) {
 	for {
-		l.copy(claim, &copied{0, counts}) // nothing goes any more
+		l.copy(claim, &copied{counts: counts}) // nothing goes any more
 		names, err := l.files.List()
 		if err != nil {
 			return nil, err
@@ -84,42 +113,46 @@ func (l *jobLog) begin(claim string, counts bool) (*sending, error) {
 			at.close()
 			return nil, err
 		}
-		l.copy(claim, &copied{at.at, counts})
+		at.room = l.log.Durable() - at.at + s.Copies.keep(at.size)
+		l.copy(claim, &copied{at.at, counts, at.gate(s)})
 		return at, nil
 	}
 }
 
 // goOn begins to send a log to a standby that has it up to a position.
-func (l *jobLog) goOn(to *standby, end uint64) (at *sending, err error) {
-	l.copy(to.claim, &copied{end, to.counts}) // nothing after it goes any more
+func (l *jobLog) goOn(s *Server, to *standby, end uint64) (at *sending, err error) {
+	l.copy(to.claim, &copied{end: end, counts: to.counts}) // nothing after it goes any more
 	at = &sending{end: end, has: end}
+	durable := l.log.Durable()
+	at.room = durable - min(durable, end) + s.Copies.keep(0)
 	at.from, err = l.log.Read(end)
 	return at, err
 }
 
 // answer is what a standby lacks, when there is something. It may ask again then.
-func (c *copies) answer(ctx context.Context, o *outgoing) (*rpc.Response, error) {
+func (c *copies) answer(ctx context.Context, s *Server, o *outgoing) (r *rpc.Response, err error) {
 	defer c.answered(o.to)
-	for {
-		changed := c.wait()
-		r, err := c.gather(ctx, o)
-		if r != nil || err != nil {
-			return r, err
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
+	err = c.changes.await(ctx, func() (bool, error) {
+		r, err = c.gather(ctx, s, o)
+		return r != nil, err
+	})
+	return r, err
+}
+
+// pause is the answer to a standby that has no room.
+func (c *copies) pause() *rpc.Response {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text, _ := json.Marshal(&rpc.Copied{Run: c.run, Paused: true}) // texts and truths have a form as JSON
+	return &rpc.Response{Results: []rpc.Result{{Data: text}}}
 }
 
 // gather is what a standby lacks now, nil if that is nothing.
-func (c *copies) gather(ctx context.Context, o *outgoing) (*rpc.Response, error) {
+func (c *copies) gather(ctx context.Context, s *Server, o *outgoing) (*rpc.Response, error) {
 	c.mu.Lock()
 	logs, run, claim, counts := append([]*jobLog(nil), c.logs...), c.run, o.to.claim, o.to.counts
 	c.mu.Unlock()
-	b := &batch{head: rpc.Copied{Run: run, Logs: make([]rpc.CopiedLog, len(logs))}}
+	b := &batch{most: s.Copies.batch(), head: rpc.Copied{Run: run, Logs: make([]rpc.CopiedLog, len(logs))}}
 	news := len(logs) != o.told
 	there := map[*jobLog]bool{}
 	for i, l := range logs {
@@ -127,7 +160,7 @@ func (c *copies) gather(ctx context.Context, o *outgoing) (*rpc.Response, error)
 		at := o.logs[l]
 		if at == nil {
 			var err error
-			if at, err = l.begin(claim, counts); err != nil {
+			if at, err = l.begin(s, claim, counts); err != nil {
 				return nil, err
 			}
 			c.mu.Lock()
@@ -141,7 +174,7 @@ func (c *copies) gather(ctx context.Context, o *outgoing) (*rpc.Response, error)
 			b.memory.Release()
 			return nil, err
 		}
-		head.To = at.end
+		head.To, head.Durable = at.end, l.log.Durable()
 		news = news || len(b.results) > before
 	}
 	c.mu.Lock()
@@ -171,12 +204,13 @@ type batch struct {
 	results []rpc.Result
 	memory  *rpc.Buffer
 	used    int
+	most    int // bytes, unless one record has more
 }
 
 // room is n bytes, nil if the batch has no room for them. The first always have some.
 func (b *batch) room(n int) []byte {
 	if b.memory == nil {
-		b.memory = rpc.NewBuffer(max(n, rpc.CopyBytes), budget.Charge{})
+		b.memory = rpc.NewBuffer(max(n, b.most), budget.Charge{})
 	}
 	if n > len(b.memory.Bytes())-b.used {
 		return nil
@@ -189,7 +223,7 @@ func (b *batch) room(n int) []byte {
 // left is how many bytes of a base have room.
 func (b *batch) left() int {
 	if b.memory == nil {
-		return rpc.CopyBytes
+		return b.most
 	}
 	return len(b.memory.Bytes()) - b.used
 }

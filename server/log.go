@@ -52,8 +52,8 @@ type jobLog struct {
 	fail   func(error)
 	grown  func() // has it get one
 
-	standbys *copies       // that copy it
-	replayed atomic.Uint64 // position up to which it was replayed so far
+	standbys *copies  // that copy it
+	replayed progress // position up to which it was replayed so far
 
 	mu      sync.Mutex
 	durable uint64
@@ -144,6 +144,7 @@ func segmentOf(base int64) int64 {
 
 // notify answers those who waited for what is durable now.
 func (l *jobLog) notify(durable uint64, err error) {
+	defer l.standbys.changes.notify()
 	l.mu.Lock()
 	l.durable, l.err = durable, err
 	over, fail := l.over(), l.fail
@@ -160,13 +161,12 @@ func (l *jobLog) notify(durable uint64, err error) {
 		fail(fmt.Errorf("log %s: %w: %w", l.name, blob.ErrUnavailable, err)) // another server may do better, or this one later
 	}
 	answerAll(over)
-	l.standbys.poke()
 }
 
 // end is the position after what has been done: the log's own end, but for a copy, to which more may have come.
 func (l *jobLog) end() uint64 {
 	if l.replays.Load() {
-		return l.replayed.Load()
+		return l.replayed.load()
 	}
 	return l.log.End()
 }
@@ -196,8 +196,11 @@ func (l *jobLog) due(position uint64) bool {
 func (l *jobLog) reached() uint64 {
 	at := min(l.durable, l.allowed())
 	for _, c := range l.copies {
-		if c.counts {
+		switch {
+		case c.counts:
 			at = min(at, c.end)
+		case c.room > 0:
+			at = min(at, c.end+c.room)
 		}
 	}
 	return at
@@ -238,6 +241,7 @@ func answerAll(over []waiting) {
 type copied struct {
 	end    uint64 // everything before it
 	counts bool   // answers wait for it
+	room   uint64 // of one that does not count: answers wait while the log is further ahead; 0: they do not
 }
 
 // copy notes what a standby has; nil: it is none any more.
@@ -260,12 +264,8 @@ func (l *jobLog) copy(claim string, c *copied) {
 func (l *jobLog) setBase(position uint64, size int64, made time.Time) error {
 	l.mu.Lock()
 	l.since, l.based = position, BaseStatus{Position: position, Bytes: size, Made: made}
-	before := position
-	for _, c := range l.copies { // they have not read it yet
-		before = min(before, c.end)
-	}
 	l.mu.Unlock()
-	if err := l.log.Truncate(before); err != nil {
+	if err := l.trim(); err != nil {
 		return err
 	}
 	names, err := l.files.List()
@@ -275,6 +275,17 @@ func (l *jobLog) setBase(position uint64, size int64, made time.Time) error {
 		}
 	}
 	return err
+}
+
+// trim removes what neither the base nor a standby needs.
+func (l *jobLog) trim() error {
+	l.mu.Lock()
+	before := l.based.Position
+	for _, c := range l.copies { // they have not read it yet
+		before = min(before, c.end)
+	}
+	l.mu.Unlock()
+	return l.log.Truncate(before)
 }
 
 // send answers the exchange, if there is one.

@@ -242,25 +242,21 @@ func (r *replay) more(ctx context.Context, position, end uint64) (bool, error) {
 	if r.copy == nil {
 		return position < end, nil
 	}
-	r.log.replayed.Store(position)
+	r.copy.read.Store(r.copy.size)
+	r.log.replayed.advance(position)
 	r.baseCopy(position)
-	for {
-		changed := r.s.copies.wait()
-		switch over := r.copy.over.Load(); {
-		case position < r.log.log.Durable():
-			return true, nil
-		case over && position == r.log.log.End(), r.j != nil && r.hasEnded():
-			return false, nil
-		}
-		if err := r.log.ended(); err != nil {
-			return false, err
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return false, ctx.Err()
-		}
+	if position < r.log.log.Durable() {
+		return true, nil
 	}
+	more := false
+	err := r.s.copies.changes.await(ctx, func() (bool, error) {
+		over := r.copy.over.get()
+		if more = position < r.log.log.Durable(); more || over && position == r.log.log.End() || r.j != nil && r.hasEnded() {
+			return true, nil
+		}
+		return false, r.log.ended()
+	})
+	return more, err
 }
 
 // baseCopy begins a base of a copy, if much has come to it since it got one.

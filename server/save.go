@@ -84,15 +84,17 @@ func (s *saves) take(stage string) (w *pendingSave, first bool) {
 
 // end forgets the save, which the caller has taken, once nothing more is put into it: what came after would stay for ever.
 func (s *saves) end(ctx context.Context, stage string, w *pendingSave) {
+	defer close(w.ended)
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.of, stage)
+	}()
 	w.stop()
 	<-w.idle
 	if w.saver != nil {
 		w.Abort(ctx)
 	}
-	s.mu.Lock()
-	delete(s.of, stage)
-	s.mu.Unlock()
-	close(w.ended)
 }
 
 // close takes every save that was begun and not committed, as when its client went away; the caller ends them. Others are being
@@ -230,8 +232,10 @@ func (s *Server) put(
 		return nil, cmp.Or(context.Cause(j.ctx), err)
 	}
 	r := &rpc.Response{}
-	err := all(work, w, r)
-	close(w.idle)
+	err := func() error {
+		defer close(w.idle) // also after a panic: whoever ends the save waits for it
+		return all(work, w, r)
+	}()
 	if err != nil {
 		// All servers of a checkpoint share a tree: it goes when the task, which has heard of all, says so, or the job ends.
 		if shared := a.Checkpoint && j.ctx.Err() == nil; !shared {

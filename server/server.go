@@ -79,6 +79,10 @@ type Server struct {
 	// Replicas is how many servers are to have what the logs say, this one and standbys that copy them; 0 and 1: no standby does. With
 	// fewer than that the server goes on alone, once Role.Copied has said so.
 	Replicas int
+	// Copies bound how far standbys may be behind, on both sides.
+	Copies CopyLimits
+	// SlowStandby is what becomes of a standby that does not keep up.
+	SlowStandby SlowStandby
 
 	scratch scratch
 	conns   atomic.Int64 // number of the last connection that joined
@@ -97,6 +101,7 @@ type Server struct {
 	lastLog  int                     // number of the last log
 	leaving  bool                    // it takes no new jobs
 	copies   copies
+	copying  atomic.Pointer[Copying] // nil: it copies no logs
 }
 
 // now is the time for the cores of jobs.

@@ -121,28 +121,49 @@ func (c *cluster) locate(ctx context.Context, p *plan, w *watcher) error {
 	})
 }
 
-// finder tells where a server is that was lost, if what it held goes on elsewhere; nil if servers are always where they are.
-func (c *cluster) finder() func(ctx context.Context, server int) (string, uint64, error) {
-	if c.from == nil {
-		return nil
+// finder tells where servers are that were lost, if what they held goes on elsewhere.
+type finder struct {
+	r    *registry
+	mu   sync.Mutex
+	seen map[int]coord.Version // of the records of roles
+}
+
+// find sets how a client finds servers that were lost; they are always where they are if no store says otherwise.
+func (c *cluster) find(o *ps.Options) {
+	if c.from != nil {
+		f := &finder{r: c.from, seen: map[int]coord.Version{}}
+		o.Find, o.Moved = f.find, f.moved
 	}
-	r := c.from
-	return func(ctx context.Context, server int) (string, uint64, error) {
-		ctx, cancel := context.WithTimeout(ctx, storeTime)
-		defer cancel()
-		h, _, err := coord.Who(ctx, r.store, r.cluster, coord.Server(server))
-		switch {
-		case errors.Is(err, coord.ErrRecord):
-			return "", 0, err
-		case err != nil:
-			return "", 0, fmt.Errorf("--coordinate %s: %w: %w", r.url, rpc.ErrUnreachable, err)
-		case h == nil || !h.Holds(r.members[server].Epoch) || h.ID == "" && h.Log == "":
-			return "", 0, fmt.Errorf("server %d of cluster %q was replaced, and what it held is lost: %w", server, r.cluster, rpc.ErrAborted)
-		case h.ID == "":
-			return "", 0, fmt.Errorf("nobody is server %d of cluster %q: %w", server, r.cluster, rpc.ErrUnreachable)
-		}
-		return h.Addr, h.Epoch, nil
+}
+
+func (f *finder) find(ctx context.Context, server int) (string, uint64, error) {
+	r := f.r
+	ctx, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
+	h, v, err := coord.Who(ctx, r.store, r.cluster, coord.Server(server))
+	switch {
+	case errors.Is(err, coord.ErrRecord):
+		return "", 0, err
+	case err != nil:
+		return "", 0, fmt.Errorf("--coordinate %s: %w: %w", r.url, rpc.ErrUnreachable, err)
+	case h == nil || !h.Holds(r.members[server].Epoch) || h.ID == "" && h.Log == "":
+		return "", 0, fmt.Errorf("server %d of cluster %q was replaced, and what it held is lost: %w", server, r.cluster, rpc.ErrAborted)
 	}
+	f.mu.Lock()
+	f.seen[server] = v
+	f.mu.Unlock()
+	if h.ID == "" {
+		return "", 0, fmt.Errorf("nobody is server %d of cluster %q: %w", server, r.cluster, rpc.ErrUnreachable)
+	}
+	return h.Addr, h.Epoch, nil
+}
+
+// moved waits until the record of a server's role is another than find has seen.
+func (f *finder) moved(ctx context.Context, server int) error {
+	f.mu.Lock()
+	seen := f.seen[server]
+	f.mu.Unlock()
+	return coord.Next(ctx, f.r.store, f.r.cluster, coord.Server(server), seen)
 }
 
 // retry is how long a task tries to reach a server again. One whose log goes on is waited for until its lease has lapsed, and somebody has

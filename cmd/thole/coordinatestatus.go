@@ -15,6 +15,7 @@ import (
 	"thole.example/coord"
 	"thole.example/coord/all"
 	"thole.example/internal/number"
+	"thole.example/server"
 )
 
 // coordinateStatus is what the user said.
@@ -34,9 +35,9 @@ func coordinateStatusCommand(e *env) *cobra.Command {
 		Use:   "status URL",
 		Short: "Show who is which server, and what was committed of jobs",
 		Long: `Shows the clusters that are in a store: for each server its address, its epoch (how often the role has changed hands),
-whether it renews its lease, whether it has a log, and how many standbys have a copy of what it holds; for each job its attempt and the
-checkpoint it would go on from. Times of other machines say nothing here: it watches until each server has renewed, for a lease at
-most. URL is one of these.
+whether it renews its lease, whether it has a log, how many standbys have a copy of what it holds, and how far each standby was behind at
+the last renewal; for each job its attempt and the checkpoint it would go on from. Times of other machines say nothing here: it
+watches until each server has renewed, for a lease at most. URL is one of these.
 
 ` + strings.Join(forms, ".\n\n") + ".",
 		Example: "  thole coordinate status etcd://127.0.0.1:2379\n  thole coordinate status dir:coordination --wait 0s --json",
@@ -61,6 +62,8 @@ type roleJSON struct {
 	Copies  []string `json:"copies,omitempty"`
 	Renewed *bool    `json:"renewed,omitempty"`
 	Watched *float64 `json:"watchedSeconds,omitempty"` // until it was renewed, or in vain
+
+	Standbys []coord.Standby `json:"standbys,omitempty"` // as of the last renewal
 }
 
 type jobJSON struct {
@@ -127,7 +130,7 @@ func (f *coordinateStatus) watch(ctx context.Context, e *env, s coord.Store, c *
 		p := &c.Roles[i]
 		h := p.Holder
 		out.Roles[i] = roleJSON{Role: p.Role.String(), Address: h.Addr, Epoch: h.Epoch, Since: h.Since, Beat: h.Beat,
-			Lease: h.Lease.Seconds(), Log: h.Log, Copies: h.Copies}
+			Lease: h.Lease.Seconds(), Log: h.Log, Copies: h.Copies, Standbys: h.Standbys}
 		if wait := min(f.wait, h.Lease); h.ID != "" && wait > 0 {
 			looks.Go(func() {
 				begin := e.now()
@@ -161,6 +164,12 @@ func (r *roleJSON) kept() string {
 	return text
 }
 
+// standbyText says how far a standby was behind when its server renewed the role.
+func standbyText(b *coord.Standby) string {
+	return copyLine(&server.CopyStatus{At: b.Addr, Synchronous: b.Synchronous, Uncopied: b.Uncopied, Unreplayed: b.Unreplayed, Idle: b.Idle,
+		Stalled: b.Stalled, Throttled: b.Throttled})
+}
+
 func (c *clusterJSON) print(e *env) error {
 	fmt.Fprintf(e.out, "cluster %q\n", c.Cluster)
 	w := tabwriter.NewWriter(legible{e.out}, 0, 4, 2, ' ', 0)
@@ -175,6 +184,9 @@ func (c *clusterJSON) print(e *env) error {
 			state = fmt.Sprintf("lapsed: silent for %.1fs", *r.Watched)
 		}
 		fmt.Fprintf(w, "  %s\t%s\tepoch %d\t%s%s\n", r.Role, r.Address, r.Epoch, state, r.kept())
+		for _, b := range r.Standbys {
+			fmt.Fprintf(w, "    standby %s\n", standbyText(&b))
+		}
 	}
 	err := w.Flush()
 	for _, j := range c.Jobs {

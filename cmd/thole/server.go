@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -206,6 +207,7 @@ func openLogs(s *server.Server, o *serverOptions) (logs *server.LogDir, end func
 		return nil, nil, fmt.Errorf("--log %w", err)
 	}
 	s.Logs, s.LogUnsynced, s.LogBase, s.Replicas = logs, !o.sync, o.logBase, o.replication.replicas
+	s.SlowStandby = server.SlowStandby(slices.Index(server.SlowStandbyNames(), o.replication.slow))
 	return logs, func() { _ = logs.Close() }, nil // the process ends
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -18,6 +20,7 @@ import (
 // replication is the flags that say how many servers have what a role holds, and how a standby reaches the one that has it.
 type replication struct {
 	replicas      int
+	slow          string // policy
 	ca, tokenFile string
 }
 
@@ -25,11 +28,16 @@ func (r *replication) flags(f *pflag.FlagSet) {
 	f.IntVar(&r.replicas, "replicas", 1, "with --log and --coordinate: how many servers are to have what the log has, this one and the "+
 		"standbys of its role, which copy the log; nothing is acknowledged that they have not, and one of them takes over without anybody "+
 		"going back")
+	f.StringVar(&r.slow, "slow-standby", slowStandbyDefault, "with --replicas: if a standby does not keep up, throttle: delay "+
+		"acknowledgements until it has caught up, or drop: continue without it, and remove what only it needs of the log")
 	f.StringVar(&r.ca, "tls-ca", "", "with --replicas: authorities that vouch for the server whose log a standby copies, a PEM file "+
 		"(default: the system's, if --tls-cert is given)")
 	f.StringVar(&r.tokenFile, "token-file", "", "with --replicas: file with the secret of a token with all rights, for copying the log of a "+
 		"server with --tokens (default: the variable "+tokenVariable+" has it)")
 }
+
+// slowStandbyDefault is the default of --slow-standby.
+const slowStandbyDefault = "throttle"
 
 // replicasLimit is the most servers that have what a role holds.
 const replicasLimit = coord.CopiesLimit + 1
@@ -41,6 +49,10 @@ func (r *replication) check(o *serverOptions) error {
 		return usageError{fmt.Errorf("--replicas %d, want 1 to %d servers", r.replicas, replicasLimit)}
 	case r.replicas > 1 && (o.logs == "" || o.claiming.url == ""):
 		return usageError{fmt.Errorf("--replicas %d without --log and --coordinate, want both: standbys of a role copy the log", r.replicas)}
+	case !slices.Contains(server.SlowStandbyNames(), r.slow):
+		return usageError{fmt.Errorf("--slow-standby %q, want %s", r.slow, strings.Join(server.SlowStandbyNames(), " or "))}
+	case r.replicas == 1 && r.slow != slowStandbyDefault:
+		return usageError{fmt.Errorf("--slow-standby %s without --replicas 2, want it: the server has no standbys that copy its log", r.slow)}
 	case r.replicas == 1 && (r.ca != "" || r.tokenFile != ""):
 		return usageError{errors.New("--tls-ca or --token-file without --replicas 2, want it: they are for copying the log of another server")}
 	}
@@ -87,8 +99,18 @@ func (o *serverOptions) newLine(s *server.Server, logs *server.LogDir, role *rol
 // claims says in a claim of the role what the server has.
 func (l *line) claims(o *coord.Options) {
 	if l != nil {
-		o.ID, o.Log, o.NewLog = l.claim, l.old, l.fresh
+		o.ID, o.Log, o.NewLog, o.Standbys = l.claim, l.old, l.fresh, l.standbys
 	}
+}
+
+// standbys is how far the standbys are behind, as the record of the role says it.
+func (l *line) standbys() (all []coord.Standby) {
+	now, _ := l.s.Standbys()
+	for _, c := range now[:min(len(now), coord.CopiesLimit)] {
+		all = append(all, coord.Standby{Addr: c.At[:min(len(c.At), coord.IDLimit)], Synchronous: c.Synchronous, Uncopied: c.Uncopied,
+			Unreplayed: c.Unreplayed, Idle: c.Idle, Stalled: c.Stalled, Throttled: c.Throttled})
+	}
+	return all
 }
 
 // copyPause is how long a standby waits before it looks again for somebody to copy from.
@@ -141,7 +163,7 @@ func (l *line) take(ctx context.Context, h *coord.Held) (err error) {
 	if l == nil {
 		return nil
 	}
-	id, advice := l.fresh, ""
+	id, advice, began := l.fresh, "", time.Now()
 	switch h.Continues() {
 	case coord.FromCopy:
 		advice = fmt.Sprintf(" (start the server again that had the role before, with its --log: it has what was held, and nobody who has not "+
@@ -166,6 +188,6 @@ func (l *line) take(ctx context.Context, h *coord.Held) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s of cluster %q, %v: %w%s", coord.Server(l.role.number), l.role.cluster, h.Continues(), err, advice)
 	}
-	l.log.Info("the role is held", "epoch", h.Epoch(), "continued", h.Continues().String())
+	l.log.Info("the role is held", "epoch", h.Epoch(), "continued", h.Continues().String(), "took", time.Since(began).Round(time.Millisecond))
 	return nil
 }

@@ -42,9 +42,47 @@ func printStatus(out io.Writer, now, before *look) {
 	fmt.Fprintln(out)
 	printOperations(out, now, before)
 	printTokens(out, s.Tokens)
+	printCopies(out, s)
 	for i := range s.Jobs {
 		printJob(out, &s.Jobs[i])
 	}
+}
+
+// printCopies prints how far copies of the server's logs are behind, and its own copy of another's.
+func printCopies(out io.Writer, s *admin.Status) {
+	for i := range s.Standbys {
+		fmt.Fprintf(out, "standby %s\n", escaped(copyLine(&s.Standbys[i])))
+	}
+	if s.Dropped > 0 {
+		fmt.Fprintf(out, "dropped because they did not keep up: %s\n", number.Of(int(s.Dropped), "standby", "standbys"))
+	}
+	if s.Copy != nil {
+		fmt.Fprintf(out, "standby, copies the logs of the server that has the role: %s\n", copyText(s.Copy))
+	}
+}
+
+// copyLine says which standby it is and how far it is behind.
+func copyLine(c *server.CopyStatus) string {
+	state := "catching up"
+	switch {
+	case c.Synchronous:
+		state = "synchronous"
+	case c.Throttled:
+		state = "catching up while pushes are throttled"
+	}
+	return fmt.Sprintf("%s: %s, %s", c.At, state, copyText(c))
+}
+
+// copyText says how far a copy is behind.
+func copyText(c *server.CopyStatus) string {
+	if c.Uncopied+c.Unreplayed == 0 {
+		return "has everything"
+	}
+	text := fmt.Sprintf("%s to copy, %s to replay", format.Bytes(int64(c.Uncopied)), format.Bytes(int64(c.Unreplayed)))
+	if c.Stalled {
+		return text + fmt.Sprintf(", STALLED: no progress for %v", whole(c.Idle))
+	}
+	return text + fmt.Sprintf(", last progress %.1fs ago", c.Idle)
 }
 
 func firstLine(text string) string {

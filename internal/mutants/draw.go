@@ -68,13 +68,17 @@ func (m *module) find(p *pkg, f *file) (found []*mutation) {
 	return found
 }
 
-// draw takes n of all mutations that compile; all of them if n is 0. The order is a function of the seed and of the changed
-// lines: what is done elsewhere changes little of the draw.
-func (m *module) draw(n, seed int) (drawn []*mutation, err error) {
+// draw takes n of all mutations of a kind that compile, of all kinds but wake-ups if change is ""; all of them if n is 0. The order is a
+// function of the seed and of the changed lines: what is done elsewhere changes little of the draw.
+func (m *module) draw(n, seed int, change string) (drawn []*mutation, err error) {
 	var all []*mutation
 	for _, p := range m.packages {
 		for _, f := range p.files {
-			all = append(all, m.find(p, f)...)
+			for _, u := range m.find(p, f) {
+				if u.Change == change || change == "" && u.Change != wakeUp {
+					all = append(all, u)
+				}
+			}
 		}
 	}
 	for _, u := range all {

@@ -20,7 +20,7 @@ type options struct {
 	n, seed, parallel, importers int
 	limit                        time.Duration
 	json                         bool
-	skip                         string
+	skip, change, run            string
 	patterns                     []string
 }
 
@@ -33,6 +33,8 @@ func main() {
 	flag.DurationVar(&o.limit, "limit", 2*time.Minute, "how long the tests of one package may run; longer counts as noticed")
 	flag.BoolVar(&o.json, "json", false, "the report as JSON")
 	flag.StringVar(&o.skip, "skip", "ps,server,shard,rpc,rpc/*,psf,part,examples/*", "packages that are left out")
+	flag.StringVar(&o.change, "change", "", "the only kind of change, such as wake-up (default: all but that)")
+	flag.StringVar(&o.run, "run", "", "regular expression of the tests of the packages that are run")
 	flag.Parse()
 	o.patterns = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -53,12 +55,12 @@ func mutate(ctx context.Context, dir string, o options, out, progress io.Writer)
 	if err != nil {
 		return err
 	}
-	drawn, err := m.draw(o.n, o.seed)
+	drawn, err := m.draw(o.n, o.seed, o.change)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(progress, "%d mutations drawn, seed %d\n", len(drawn), o.seed)
-	r := &runner{module: m, limit: o.limit, progress: progress}
+	r := &runner{module: m, limit: o.limit, run: o.run, progress: progress}
 	if err := r.sound(ctx, drawn); err != nil {
 		return err
 	}

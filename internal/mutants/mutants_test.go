@@ -146,7 +146,7 @@ func TestDraw(t *testing.T) {
 		t.Fatal(err)
 	}
 	places := func(n, seed int) (all []string) {
-		drawn, err := m.draw(n, seed)
+		drawn, err := m.draw(n, seed, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,6 +202,13 @@ func TestOperators(t *testing.T) {
 		{"jump", "for { break }", []string{"for { continue }"}},
 		{"jump", "for { continue }", []string{"for { break }"}},
 		{"jump", "l: goto l", nil},
+		{"wake-up", "w := make(chan struct{}); close(w)", []string{"w := make(chan struct{});"}},
+		{"wake-up", "w := make(chan int); close(w)", nil},
+		{"wake-up", "w := make(chan int, 1); w <- 1", []string{"w := make(chan int, 1);"}},
+		{"wake-up", "w := make(chan struct{}); defer close(w)", []string{"w := make(chan struct{});"}},
+		{"wake-up", "w := make(chan struct{}); select { case w <- struct{}{}: default: }",
+			[]string{"w := make(chan struct{}); select { case (chan struct{})(nil) <- struct{}{}: default: }"}},
+		{"wake-up", "poke := f; poke(); f()", []string{"poke := f; ; f()"}},
 	} {
 		var got []string
 		for _, u := range mutationsOf(t, c.line) {

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -38,6 +39,7 @@ func operators() []operator {
 		{"statement", removed},
 		{"error", silenced},
 		{"jump", jumped},
+		{wakeUp, unwoken},
 	}
 }
 
@@ -140,6 +142,75 @@ func removed(_ place, n ast.Node) (found []edit) {
 		found = append(found, edit{s.Pos(), s.End(), ""})
 	}
 	return found
+}
+
+// wakeUp is the name of the change that takes away what wakes a goroutine: a channel that is closed or sent to, or a call of one of wakers.
+// It is made only when it is asked for, as removed makes most of it, too.
+const wakeUp = "wake-up"
+
+// wakers are names of functions and methods that wake goroutines.
+func wakers() []string {
+	return []string{"Broadcast", "Signal", "advance", "call", "notify", "poke", "resume", "set", "starve", "wake"}
+}
+
+// unwoken takes a wake-up away, also a deferred one. A send of a select is made to a channel that nobody receives from.
+func unwoken(p place, n ast.Node) (found []edit) {
+	var list []ast.Stmt
+	switch n := n.(type) {
+	case *ast.BlockStmt:
+		list = n.List
+	case *ast.CaseClause:
+		list = n.Body
+	case *ast.CommClause:
+		list = n.Body
+		if send, ok := n.Comm.(*ast.SendStmt); ok && p.signals(send.Chan) {
+			found = append(found, edit{send.Chan.Pos(), send.Chan.End(), "(chan struct{})(nil)"})
+		}
+	}
+	for _, s := range list {
+		is := false
+		switch s := s.(type) {
+		case *ast.ExprStmt:
+			call, ok := s.X.(*ast.CallExpr)
+			is = ok && p.wakes(call)
+		case *ast.DeferStmt:
+			is = p.wakes(s.Call)
+		case *ast.SendStmt:
+			is = true
+		}
+		if is {
+			found = append(found, edit{s.Pos(), s.End(), ""})
+		}
+	}
+	return found
+}
+
+// wakes reports whether a call wakes a goroutine.
+func (p place) wakes(call *ast.CallExpr) bool {
+	switch f := call.Fun.(type) {
+	case *ast.Ident:
+		if f.Name == "close" && len(call.Args) == 1 {
+			return p.signals(call.Args[0])
+		}
+		return slices.Contains(wakers(), f.Name)
+	case *ast.SelectorExpr:
+		return slices.Contains(wakers(), f.Sel.Name)
+	}
+	return false
+}
+
+// signals reports whether an expression is a channel without values.
+func (p place) signals(e ast.Expr) bool {
+	t := p.info.TypeOf(e)
+	if t == nil {
+		return false
+	}
+	c, ok := t.Underlying().(*types.Chan)
+	if !ok {
+		return false
+	}
+	s, ok := c.Elem().Underlying().(*types.Struct)
+	return ok && s.NumFields() == 0
 }
 
 // silenced returns nil for an error.

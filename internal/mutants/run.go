@@ -39,6 +39,7 @@ type result struct {
 type runner struct {
 	module   *module
 	limit    time.Duration
+	run      string // only these tests; "": all
 	progress io.Writer
 	mu       sync.Mutex // of progress
 	done     int
@@ -116,6 +117,9 @@ func (r *runner) try(ctx context.Context, m *mutation, dir string) (result, erro
 // test runs a suite.
 func (r *runner) test(ctx context.Context, s suite, flags ...string) (out []byte, ok bool, err error) {
 	args := append([]string{"test", "-short", "-failfast", "-vet=off", "-timeout", r.limit.String()}, flags...)
+	if s.run == "" && r.run != "" {
+		args = append(args, "-run", r.run)
+	}
 	if s.run != "" {
 		args = append(args, "-run", s.run, "-skip", s.skip)
 	}
