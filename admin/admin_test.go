@@ -41,8 +41,8 @@ type world struct {
 func newWorld(t *testing.T, ledger *budget.Ledger) *world {
 	t.Helper()
 	w := &world{boss: access.NewSecret(), ann: access.NewSecret()}
-	table := access.NewTable([]access.Token{{Name: "boss", Hash: w.boss.Hash(), Rights: access.Administer},
-		{Name: "ann", Hash: w.ann.Hash(), Rights: access.Write, Limits: access.Limits{Partitions: 100}}})
+	table := access.NewTable([]access.Token{{Name: "boss", Key: w.boss.Key(), Rights: access.Administer},
+		{Name: "ann", Key: w.ann.Key(), Rights: access.Write, Limits: access.Limits{Partitions: 100}}})
 	funcs, err := psf.NewTable(psf.Funcs(), optim.Rules())
 	if err != nil {
 		t.Fatal(err)

@@ -50,10 +50,12 @@ const (
 	OpAwait      // control: answered when there is an order to move the job, with [Order]
 	OpMoving     // control: what the task tells that moves the job
 	OpCopy       // control: a standby asks for what has come to the server's logs; answers with [Copied]
+
+	opsEnd // what follows the last one
 )
 
 // ops names the operations, for errors and logs.
-var ops = [...]string{
+var ops = [Ops]string{
 	"nothing", "join", "leave", "quit", "members", "create", "pull", "push", "barrier", "get", "update", "save", "commit",
 	"abort", "load", "follow", "define", "look", "direct",
 	"catalog", "prune", "move", "await", "moving", "copy",
@@ -61,7 +63,7 @@ var ops = [...]string{
 
 // String is the name of the operation.
 func (o Op) String() string {
-	if int(o) < len(ops) {
+	if int(o) < Ops {
 		return ops[o]
 	}
 	return "unknown operation"
