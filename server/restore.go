@@ -85,6 +85,11 @@ func (s *Server) restore(ctx context.Context, j *job, stores []*store, path stri
 			in.Close()
 		}
 	}()
+	for _, in := range chain {
+		if err := in.VerifyRest(ctx); err != nil {
+			return out, err
+		}
+	}
 	l := loading{s: s}
 	defer l.drop()
 	last := chain[len(chain)-1]
