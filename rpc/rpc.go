@@ -192,6 +192,12 @@ type Pacer interface {
 	Pace(from *Peer) time.Duration
 }
 
+// Scheduler is a handler that bounds how many requests are served at once. Turn is called by the goroutine that calls Serve, before it. It
+// may wait, and calls waits before it does; it ends when x.From is gone. The network calls end, if that is not nil, when Serve has returned.
+type Scheduler interface {
+	Turn(x *Exchange, waits func()) (end func())
+}
+
 // Conn is a connection to a server. Many calls may be under way; requests arrive in the order in which Start was called.
 type Conn interface {
 	// Start sends the request and returns without waiting for the answer; it blocks only while the window is full. The

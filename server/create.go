@@ -106,7 +106,7 @@ func (s *Server) newStore(j *job, a *rpc.Create, spec *rpc.Spec) (*store, error)
 		if _, err := shard.Need(m, out.parts.At(id), out.rule); err != nil {
 			return nil, fmt.Errorf("%w: %w", rpc.ErrRefused, err)
 		}
-		p := &partition{id: id, at: len(out.owned), of: out}
+		p := &partition{mailbox: mailbox{of: j}, id: id, at: len(out.owned), of: out}
 		out.partitions[id], out.owned = p, append(out.owned, p)
 	}
 	out.blockRows, out.blockCols = cut.Block(m)

@@ -23,6 +23,8 @@ type job struct {
 	server    *Server
 	account   *access.Account // nil: it has no limits
 	box       mailbox
+	gate      gate                     // of its requests
+	ownerGate *gate                    // of those of all jobs of its owner
 	stores    atomic.Pointer[[]*store] // by number; 0 is none. Replaced, never changed
 	slowest   atomic.Int32             // of the tasks' own clocks
 	failed    atomic.Pointer[error]
@@ -215,7 +217,8 @@ func (j *job) run() {
 		}
 		todo.add(&j.later)
 		if steps += len(batch); steps >= capture {
-			go j.run()
+			done := j.leaves()
+			go func() { defer done(); j.run() }()
 			break
 		}
 	}

@@ -161,6 +161,8 @@ func (s *Server) enter(a *joinArgs, log *jobLog) (*job, error) {
 func (s *Server) newJob(full access.JobName, log *jobLog) *job {
 	j := &job{name: full.Name, full: full, owner: s.Tokens.Owner(full.Owner), server: s, core: ssp.NewJob[*delta, *request](full.Name), members: map[int64]*member{},
 		gone: make(chan struct{}), log: log}
+	j.box.of, j.ownerGate = j, s.shares.of(j.owner)
+	j.gate.bound(s.JobLimits.Processors)
 	j.ctx, j.cancel = context.WithCancelCause(context.Background())
 	j.stores.Store(&[]*store{nil})
 	if s.JobLimits != (access.Limits{}) {

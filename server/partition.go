@@ -152,7 +152,11 @@ const (
 
 // runAll runs mailboxes that the caller owns, with a lot to do by several processors.
 func runAll(idle []*partition, bytes int64) {
-	workers := min(runtime.GOMAXPROCS(0), len(idle), 1+int(bytes/helpedBytes))
+	if len(idle) == 0 {
+		return
+	}
+	j := idle[0].of.job
+	workers := j.most(min(runtime.GOMAXPROCS(0), len(idle), 1+int(bytes/helpedBytes)))
 	if workers < 2 && bytes < handedBytes {
 		for _, p := range idle {
 			p.run()
@@ -161,14 +165,12 @@ func runAll(idle []*partition, bytes int64) {
 	}
 	r := &runner{idle: slices.Clone(idle)}
 	if bytes < handedBytes {
-		for range workers - 1 {
-			go r.run()
-		}
-		r.run()
-		return
+		workers--
+		defer r.run()
 	}
 	for range workers {
-		go r.run()
+		done := j.leaves()
+		go func() { defer done(); r.run() }()
 	}
 }
 

@@ -26,6 +26,7 @@ type operation struct {
 	needs  access.Right
 	of     subject
 	reader bool // also over a connection that follows its job
+	works  bool // it takes time of a processor, and waits for its job's turn
 	serve  func(s *Server, m *member, x *rpc.Exchange)
 }
 
@@ -34,30 +35,30 @@ type operation struct {
 func operations() [rpc.Ops]operation {
 	return [rpc.Ops]operation{
 		rpc.OpInvalid: {needs: everyRight, serve: (*Server).unknown},
-		rpc.OpJoin:    {access.Write, ofNamed, false, (*Server).join}, // a task takes part in the clocks of all
-		rpc.OpFollow:  {access.Read, ofNamed, true, (*Server).follow},
-		rpc.OpMove:    {access.Write, ofNamed, true, (*Server).order},
-		rpc.OpCopy:    {everyRight, ofServer, false, (*Server).copyLogs},
-		rpc.OpLeave:   {access.Write, ofTask, false, (*Server).leave},
-		rpc.OpQuit:    {access.Write, ofTask, false, (*Server).quit},
-		rpc.OpMembers: {access.Read, ofTask, false, (*Server).members},
-		rpc.OpCreate:  {access.Write, ofTask, false, (*Server).create},
-		rpc.OpPull:    {access.Read, ofTask, true, (*Server).pull},
-		rpc.OpPush:    {access.Write, ofTask, false, (*Server).push},
-		rpc.OpBarrier: {access.Read, ofTask, false, (*Server).barrier},
-		rpc.OpGet:     {access.Read, ofTask, true, (*Server).get},
-		rpc.OpUpdate:  {access.Write, ofTask, true, (*Server).update},
-		rpc.OpSave:    {access.Write, ofTask, false, (*Server).save},
-		rpc.OpCommit:  {access.Write, ofTask, false, (*Server).commit},
-		rpc.OpAbort:   {access.Write, ofTask, false, (*Server).abort},
-		rpc.OpLoad:    {access.Write, ofTask, false, (*Server).load},
-		rpc.OpLook:    {access.Write, ofTask, false, (*Server).look},  // of a stored model, for loading it
-		rpc.OpDefine:  {access.Write, ofTask, true, (*Server).define}, // it runs here
-		rpc.OpDirect:  {access.Write, ofTask, false, (*Server).direct},
-		rpc.OpCatalog: {access.Read, ofStore, true, (*Server).catalog},
-		rpc.OpPrune:   {access.Write, ofTask, false, (*Server).prune},
-		rpc.OpAwait:   {access.Write, ofTask, false, (*Server).await},
-		rpc.OpMoving:  {access.Write, ofTask, false, (*Server).moving},
+		rpc.OpJoin:    {access.Write, ofNamed, false, false, (*Server).join}, // a task takes part in the clocks of all
+		rpc.OpFollow:  {access.Read, ofNamed, true, false, (*Server).follow},
+		rpc.OpMove:    {access.Write, ofNamed, true, false, (*Server).order},
+		rpc.OpCopy:    {everyRight, ofServer, false, false, (*Server).copyLogs},
+		rpc.OpLeave:   {access.Write, ofTask, false, false, (*Server).leave},
+		rpc.OpQuit:    {access.Write, ofTask, false, false, (*Server).quit},
+		rpc.OpMembers: {access.Read, ofTask, false, false, (*Server).members},
+		rpc.OpCreate:  {access.Write, ofTask, false, false, (*Server).create},
+		rpc.OpPull:    {access.Read, ofTask, true, true, (*Server).pull},
+		rpc.OpPush:    {access.Write, ofTask, false, true, (*Server).push},
+		rpc.OpBarrier: {access.Read, ofTask, false, false, (*Server).barrier},
+		rpc.OpGet:     {access.Read, ofTask, true, true, (*Server).get},
+		rpc.OpUpdate:  {access.Write, ofTask, true, true, (*Server).update},
+		rpc.OpSave:    {access.Write, ofTask, false, false, (*Server).save},
+		rpc.OpCommit:  {access.Write, ofTask, false, false, (*Server).commit},
+		rpc.OpAbort:   {access.Write, ofTask, false, false, (*Server).abort},
+		rpc.OpLoad:    {access.Write, ofTask, false, false, (*Server).load},
+		rpc.OpLook:    {access.Write, ofTask, false, false, (*Server).look},  // of a stored model, for loading it
+		rpc.OpDefine:  {access.Write, ofTask, true, false, (*Server).define}, // it runs here
+		rpc.OpDirect:  {access.Write, ofTask, false, true, (*Server).direct},
+		rpc.OpCatalog: {access.Read, ofStore, true, false, (*Server).catalog},
+		rpc.OpPrune:   {access.Write, ofTask, false, false, (*Server).prune},
+		rpc.OpAwait:   {access.Write, ofTask, false, false, (*Server).await},
+		rpc.OpMoving:  {access.Write, ofTask, false, false, (*Server).moving},
 	}
 }
 

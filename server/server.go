@@ -95,6 +95,7 @@ type Server struct {
 	lastLog  int                     // number of the last log
 	leaving  bool                    // it takes no new jobs
 	copies   copies
+	shares   shares
 }
 
 // now is the time for the cores of jobs.
