@@ -30,7 +30,7 @@ func (s *Server) create(m *member, x *rpc.Exchange) {
 			break
 		}
 		if made.number == 0 {
-			made.accounts = accountsOf(m.job)
+			made.accounts = m.job.accounts
 		}
 		c.stores = append(c.stores, made)
 	}

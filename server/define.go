@@ -32,6 +32,7 @@ type defined struct {
 	sum    [sha256.Size]byte
 	module *wasm.Module
 	text   []byte // as it came, if the job has a log
+	size   int64  // bytes of it, in the accounts of the job
 }
 
 // moduleLimit is how many functions of its own a job can have.
@@ -72,6 +73,9 @@ func (j *job) define(name string, module []byte) error {
 	case len(f.modules) == moduleLimit:
 		return fmt.Errorf("function %q: the job has %d of its own, want no more: %w", name, moduleLimit, rpc.ErrRefused)
 	}
+	if n := int64(len(module)); n > j.accounts.left() && !j.log.replaying() {
+		return fmt.Errorf("function %q: %w", name, j.accounts.full())
+	}
 	// Not the caller's context: others may wait for the same module.
 	own, err := s.Modules.Compile(context.Background(), name, module, wasm.Limits{})
 	if errors.Is(err, wasm.ErrFull) {
@@ -88,7 +92,8 @@ func (j *job) define(name string, module []byte) error {
 	if f.modules == nil {
 		f.modules = map[string]defined{}
 	}
-	d := defined{sum: sum, module: own}
+	d := defined{sum: sum, module: own, size: int64(len(module))}
+	j.accounts.add(d.size, 0)
 	if j.log != nil {
 		d.text = module
 	}
@@ -115,13 +120,14 @@ func (f *functions) texts() (all []moduleText) {
 }
 
 // close frees the modules, once the last call that runs beside the partitions has ended.
-func (f *functions) close() { f.calls.close(f.free) }
+func (f *functions) close(all accounts) { f.calls.close(func() { f.free(all) }) }
 
-func (f *functions) free() {
+func (f *functions) free(all accounts) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true
 	for _, d := range f.modules {
 		d.module.Close()
+		all.add(-d.size, 0)
 	}
 }

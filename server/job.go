@@ -22,6 +22,7 @@ type job struct {
 	owner     *access.Owner // nil: it has none
 	server    *Server
 	account   *access.Account // nil: it has no limits
+	accounts  accounts        // what it holds counts in
 	box       mailbox
 	gate      gate                     // of its requests
 	ownerGate *gate                    // of those of all jobs of its owner

@@ -168,6 +168,7 @@ func (s *Server) newJob(full access.JobName, log *jobLog) *job {
 	if s.JobLimits != (access.Limits{}) {
 		j.account = access.NewAccount("job", s.JobLimits)
 	}
+	j.accounts = accountsOf(j)
 	if s.jobs == nil {
 		s.jobs = map[access.JobName]*job{}
 	}

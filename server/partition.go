@@ -38,6 +38,7 @@ type delta struct {
 	nonFinite *nonFinite // nil: all its values are finite. What is left out for that has nothing of what follows
 	part      rpc.Part   // without Keys and Values when they are on disk
 	size      int        // bytes of all values
+	counted   int64      // of its bytes, in the accounts of its job
 	keys      int        // their number
 	call      *psf.Call  // an update function instead of values
 	text      []byte     // as it came
@@ -66,6 +67,7 @@ func (d *delta) release() {
 func (d *delta) drop() {
 	d.of.job.stage.remove(d)
 	if d.dropped.CompareAndSwap(false, true) {
+		d.of.job.accounts.add(-d.counted, 0)
 		d.end()
 	}
 }

@@ -191,7 +191,7 @@ func (b *rebasing) store(number uint32, as *ssp.Matrix) (*store, error) {
 	if as.Name != st.meta.Name || as.Own != st.own || as.Rule != (st.rule != nil) || st.own && as.Bound != st.bound {
 		return nil, fmt.Errorf("matrix %d is %+v, and was created as %q: %w", number, *as, st.meta.Name, journal.ErrForeign)
 	}
-	st.number, st.nonFinite, st.accounts = number, m.NonFinite, accountsOf(b.r.j)
+	st.number, st.nonFinite, st.accounts = number, m.NonFinite, b.r.j.accounts
 	return st, nil
 }
 

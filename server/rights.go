@@ -8,6 +8,7 @@ import (
 	"thole.example/access"
 	"thole.example/blob"
 	"thole.example/rpc"
+	"thole.example/ssp"
 )
 
 // subject is what an operation is about, and so where the server checks whether the connection's token is for it.
@@ -203,6 +204,25 @@ func (all accounts) take(bytes, partitions int64) error {
 			return fmt.Errorf("%w: %w", rpc.ErrRefused, err)
 		}
 	}
+	return nil
+}
+
+// count counts updates until they are applied, if the accounts have room for them.
+func (j *job) count(deltas []ssp.Delta[*delta]) error {
+	if len(j.accounts) == 0 {
+		return nil
+	}
+	n := int64(0)
+	for _, d := range deltas {
+		n += d.Data.bytes()
+	}
+	if n > j.accounts.left() && !j.log.replaying() { // what was accepted is
+		return j.accounts.full()
+	}
+	for _, d := range deltas {
+		d.Data.counted = d.Data.bytes()
+	}
+	j.accounts.add(n, 0)
 	return nil
 }
 

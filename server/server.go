@@ -187,7 +187,7 @@ func (s *Server) close(j *job) {
 	left.Store(1)
 	done := func() {
 		if left.Add(-1) == 0 {
-			j.functions.close()
+			j.functions.close(j.accounts)
 			go s.gone(j)
 		}
 	}

@@ -107,7 +107,9 @@ func TestTurns(t *testing.T) {
 		end()
 		for range 5 {
 			synctest.Wait()
-			s.Turn(one, waits)
+			if end := s.Turn(one, waits); end != nil {
+				end()
+			}
 			time.Sleep(shareEvery)
 		}
 		synctest.Wait()

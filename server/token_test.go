@@ -238,3 +238,31 @@ func TestGrowthLimit(t *testing.T) {
 		}
 	}
 }
+
+// Updates that wait for their clock count for the limit of memory, until they are applied.
+func TestStagedLimit(t *testing.T) {
+	for _, ledger := range []*budget.Ledger{nil, budget.New(1 << 30)} {
+		l := lock(t, "", ledger, map[string]string{"a": "write memory=150KiB"})
+		c := l.task("a", "j")
+		if err := c.Create(t.Context(), "range", meta("w", 1, 10_000, matrix.RowDense)); err != nil {
+			t.Fatal(err)
+		}
+		m, err := c.Matrix("w")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Increment(matrix.NewDense(matrix.F64, m.Meta().Rect())); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.SyncClock(t.Context()); !errors.Is(err, rpc.ErrRefused) || !strings.Contains(err.Error(), "the limit of the token is reached: memory=153600") {
+			t.Errorf("80,000 bytes of updates next to a matrix of 80,000: %v", err)
+		}
+		c.Close()
+		for n := int64(1); n > 0; time.Sleep(time.Millisecond) {
+			if t.Context().Err() != nil {
+				t.Fatalf("%d bytes stay counted", n)
+			}
+			n, _ = l.table.Owner("a").Account().Used()
+		}
+	}
+}
