@@ -1,12 +1,18 @@
-// Package access says who may use a server, and how much of it: tokens with rights and limits, the file that lists them, and
-// how the holder of a secret proves it without saying it. It knows nothing of networks, and asks nobody what time it is.
+// Package access decides who may use a server, for which jobs and stores, and how much of it. A [Token] is a line of a list: its name,
+// a public key, rights, jobs, stores and limits. The holder of the private key proves it without revealing it. The package knows no
+// network and no clock.
+//
+// # Owners
+//
+// The name of a token is the owner of all jobs that are started with it. Several lines may have one name with different keys and are
+// otherwise equal: the holder of either key is the same owner, so a secret is replaced without a change of owner. On a server with
+// tokens, names of jobs are local to their owner: jobs "ctr" of owners ads and search are two jobs, ads/ctr and search/ctr.
 //
 // # Proof
 //
-// A secret is 32 random bytes. The list has its SHA-256 alone. To prove a secret s of hash h against a challenge of 32 random
-// bytes, a client sends which token it means and s XOR HMAC-SHA256(h, what is proven). Whoever has h takes the HMAC off and
-// finds a secret whose hash must be h. So a list that was read by others is of no use to them, an eavesdropper learns nothing,
-// and a proof is good for one challenge. Bytes of both sides' transport (see [Secret.Prove]) bind it to a connection.
+// A secret is 32 random bytes, the seed of an Ed25519 key pair (RFC 8032). The list has the public key. To prove a secret a client signs
+// a challenge of 32 random bytes together with bytes of both ends' transport (see [Secret.Prove]). The list and any number of overheard
+// proofs together do not reveal the secret and do not suffice for another proof.
 package access
 
 import (
@@ -17,11 +23,11 @@ import (
 // Right is what a token allows, one or more of the constants.
 type Right uint8
 
-// The rights. Who may write may read, as every task does both.
+// The rights. Write includes Read, as every task does both.
 const (
-	Read       Right = 1 << iota // pull values, call get functions, ask who is there
+	Read       Right = 1 << iota // pull values, call get functions, list members
 	Write                        // everything that a task does
-	Administer                   // see the state of the server and of all jobs, at its admin address
+	Administer                   // see the state of the server; other rights of the token extend to the jobs of all owners
 )
 
 var rights = [...]string{"read", "write", "administer"}
@@ -55,7 +61,7 @@ func (r Right) String() string {
 	return strings.Join(names, ",")
 }
 
-// Has reports whether who has r may do what needs need.
+// Has reports whether a token with r allows what needs need.
 func (r Right) Has(need Right) bool {
 	if r&Write != 0 {
 		r |= Read
@@ -63,8 +69,19 @@ func (r Right) Has(need Right) bool {
 	return r&need == need
 }
 
-// LackError says which right is missing, and nothing else.
+// LackError names the missing right, and nothing else.
 type LackError struct{ Right Right }
 
 // Error implements error.
 func (e *LackError) Error() string { return fmt.Sprintf("the token has no right to %v", e.Right) }
+
+// ScopeError says that a job or a path is outside what a token is for, whether it exists or not.
+type ScopeError struct {
+	What string // such as job "x" or path "a/b"
+	Want string // what the token is for
+}
+
+// Error implements error.
+func (e *ScopeError) Error() string {
+	return fmt.Sprintf("%s is outside of the token's scope (want %s)", e.What, e.Want)
+}

@@ -14,58 +14,108 @@ import (
 
 // Limits are how much of a server somebody may use; 0 is no limit.
 type Limits struct {
-	Bytes      int64 // of partitions, with the state of their rules
+	Memory     int64 // bytes of everything that is held for jobs
 	Requests   int64 // a second; those of one second may come at once
 	Partitions int64
+	Processors int64 // that work at once
+	Weight     int64 // of the share of processors next to other jobs; 0: 1
 }
 
-// limitNames are the names of the limits as people write them, in the order of the fields.
-var limitNames = [...]string{"bytes", "requests", "partitions"}
+// Limit is a row of the table of limits.
+type Limit struct {
+	Name   string
+	Old    string // its name in lists of earlier versions, "": it has none
+	Bounds string // what it bounds, for people
+	Then   string // what happens at the limit
+	most   int64
+	size   bool // a number of bytes, which may be written like 8GiB
+	of     func(l *Limits) *int64
+}
 
-// mostRequests keeps the time between two requests above a nanosecond.
-const mostRequests = int64(time.Second)
+// LimitTable is all limits, in the order in which they are written.
+func LimitTable() []Limit {
+	return []Limit{
+		{"memory", "bytes", "bytes that the server holds for the jobs: partitions with the state of their rules, staged updates, functions",
+			"what would take more is refused", math.MaxInt64, true, func(l *Limits) *int64 { return &l.Memory }},
+		{"requests", "", "requests a second, of all connections together; those of one second may come at once", "later ones wait",
+			int64(time.Second), false, func(l *Limits) *int64 { return &l.Requests }}, // more than a nanosecond between two
+		{"partitions", "", "partitions of matrices on this server", "the matrix is refused", math.MaxInt64, false,
+			func(l *Limits) *int64 { return &l.Partitions }},
+		{"processors", "", "requests that are worked on at once", "later ones wait", 1 << 20, false,
+			func(l *Limits) *int64 { return &l.Processors }},
+		{"weight", "", "share of the processors next to other jobs, which have 1 by default; no limit by itself", "later ones wait", 1000, false,
+			func(l *Limits) *int64 { return &l.Weight }},
+	}
+}
 
-func (l *Limits) field(i int) *int64 { return [...]*int64{&l.Bytes, &l.Requests, &l.Partitions}[i] }
+// limitNames are the names of all limits.
+func limitNames() (names []string) {
+	for _, row := range LimitTable() {
+		names = append(names, row.Name)
+	}
+	return names
+}
 
-// ParseLimits reads limits like "bytes=8GiB requests=10000 partitions=64", each at most once; no words are no limits.
+// ParseLimits reads limits like "memory=8GiB requests=10000 partitions=64", each at most once; no words are no limits.
 func ParseLimits(text string) (Limits, error) {
 	var l Limits
-words:
 	for word := range strings.FieldsSeq(text) {
-		name, value, _ := strings.Cut(word, "=")
-		for i, known := range limitNames {
-			if name != known {
-				continue
-			}
-			n, err := limitValue(i, value)
-			if err != nil || *l.field(i) != 0 {
-				return Limits{}, fmt.Errorf("limit %.40q, want one number from 1 on, of bytes also a size like 8GiB", word)
-			}
-			*l.field(i) = n
-			continue words
+		if known, err := l.parse(word); err != nil {
+			return Limits{}, err
+		} else if !known {
+			return Limits{}, fmt.Errorf("limit %.40q, want one of %s with a value, like partitions=64", word, strings.Join(limitNames(), ", "))
 		}
-		return Limits{}, fmt.Errorf("limit %.40q, want one of %s with a value, like partitions=64", word, strings.Join(limitNames[:], ", "))
 	}
 	return l, nil
 }
 
-func limitValue(i int, text string) (int64, error) {
-	if i == 0 {
-		return number.ParseBytes(text)
+// parse reads a word NAME=VALUE, if it is a limit.
+func (l *Limits) parse(word string) (known bool, err error) {
+	name, value, _ := strings.Cut(word, "=")
+	for _, row := range LimitTable() {
+		if name == "" || name != row.Name && name != row.Old {
+			continue
+		}
+		n, err := row.value(value)
+		if err != nil || *row.of(l) != 0 {
+			return true, fmt.Errorf("limit %.40q, want %s, once", word, row.want())
+		}
+		*row.of(l) = n
+		return true, nil
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err == nil && (n < 1 || i == 1 && n > mostRequests) {
+	return false, nil
+}
+
+// value reads the value of a limit.
+func (row *Limit) value(text string) (n int64, err error) {
+	if row.size {
+		n, err = number.ParseBytes(text)
+	} else {
+		n, err = strconv.ParseInt(text, 10, 64)
+	}
+	if err == nil && (n < 1 || n > row.most) {
 		err = strconv.ErrRange
 	}
 	return n, err
 }
 
+// want says which values the limit may have.
+func (row *Limit) want() string {
+	switch {
+	case row.size:
+		return "a number of bytes from 1 on, or a size like 8GiB"
+	case row.most < math.MaxInt64:
+		return fmt.Sprintf("a number from 1 to %d", row.most)
+	}
+	return "a number from 1 on"
+}
+
 // String is l as [ParseLimits] reads it.
 func (l Limits) String() string {
 	var words []string
-	for i, name := range limitNames {
-		if n := *l.field(i); n > 0 {
-			words = append(words, name+"="+strconv.FormatInt(n, 10))
+	for _, row := range LimitTable() {
+		if n := *row.of(&l); n > 0 {
+			words = append(words, row.Name+"="+strconv.FormatInt(n, 10))
 		}
 	}
 	return strings.Join(words, " ")
@@ -129,8 +179,8 @@ func (a *Account) Take(bytes, partitions int64) error {
 	switch {
 	case l.Partitions > 0 && partitions > l.Partitions-a.partitions:
 		return &LimitError{a.of, Limits{Partitions: l.Partitions}.String()}
-	case l.Bytes > 0 && bytes > l.Bytes-a.bytes:
-		return &LimitError{a.of, Limits{Bytes: l.Bytes}.String()}
+	case l.Memory > 0 && bytes > l.Memory-a.bytes:
+		return &LimitError{a.of, Limits{Memory: l.Memory}.String()}
 	}
 	a.bytes += bytes
 	a.partitions += partitions
@@ -151,15 +201,15 @@ func (a *Account) Add(bytes, partitions int64) {
 // Left is how many bytes may still be used.
 func (a *Account) Left() int64 {
 	l := a.Limits()
-	if l.Bytes == 0 {
+	if l.Memory == 0 {
 		return math.MaxInt64
 	}
 	used, _ := a.Used()
-	return l.Bytes - used
+	return l.Memory - used
 }
 
 // Full is the error of whoever wants more bytes than are left.
-func (a *Account) Full() error { return &LimitError{a.of, Limits{Bytes: a.Limits().Bytes}.String()} }
+func (a *Account) Full() error { return &LimitError{a.of, Limits{Memory: a.Limits().Memory}.String()} }
 
 // Pace counts a request that came at now, since any start, and says how long to wait before it is served, so that no more are
 // served than the limit allows.

@@ -2,29 +2,31 @@ package access
 
 import (
 	"bytes"
-	"crypto/hmac"
+	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/hex"
 	"errors"
 )
 
 // Sizes, in bytes.
 const (
-	SecretSize    = 32
+	SecretSize    = ed25519.SeedSize
 	ChallengeSize = 32
 	idSize        = 16
-	ProofSize     = idSize + SecretSize
+	ProofSize     = idSize + ed25519.SignatureSize
 )
 
-// Secret is what the holder of a token knows and nobody else. It prints as a word that does not tell it.
+// Secret is what the holder of a token alone knows: the seed of an Ed25519 key pair. It prints as a word that does not reveal it.
 type Secret struct{ b [SecretSize]byte }
 
-// Hash is what a list has of a secret.
-type Hash [sha256.Size]byte
+// Key is what a list has of a secret: its public key.
+type Key [ed25519.PublicKeySize]byte
 
-// NewSecret is a secret that nobody has seen.
+// String is the key as it stands in a list.
+func (k Key) String() string { return keyPrefix + hex.EncodeToString(k[:]) }
+
+// NewSecret is a random secret.
 func NewSecret() Secret {
 	var s Secret
 	_, _ = rand.Read(s.b[:]) // it ends the process rather than fail
@@ -38,7 +40,7 @@ func NewChallenge() [ChallengeSize]byte {
 	return c
 }
 
-// ParseSecret reads 64 hexadecimal digits. The error does not have the text.
+// ParseSecret reads 64 hexadecimal digits. The error does not contain the text.
 func ParseSecret(text []byte) (Secret, error) {
 	var s Secret
 	text = bytes.TrimSpace(text)
@@ -51,52 +53,43 @@ func ParseSecret(text []byte) (Secret, error) {
 	return s, nil
 }
 
-// Text is the secret as [ParseSecret] reads it, for whoever shall have it.
+// Text is the secret as [ParseSecret] reads it.
 func (s Secret) Text() string { return hex.EncodeToString(s.b[:]) }
 
-// String implements fmt.Stringer, and tells nothing.
+// String implements fmt.Stringer and reveals nothing.
 func (s Secret) String() string { return "(secret)" }
 
 // GoString is as String.
 func (s Secret) GoString() string { return s.String() }
 
-// Hash is the secret's SHA-256.
-func (s Secret) Hash() Hash { return sha256.Sum256(s.b[:]) }
+// Key is the secret's public key.
+func (s Secret) Key() Key { return Key(ed25519.NewKeyFromSeed(s.b[:]).Public().(ed25519.PublicKey)) }
 
-// Proof shows that its sender knows a secret, to whoever knows the hash.
+// Proof shows that its sender knows a secret, to a server that knows its key: the id of the key, and a signature.
 type Proof [ProofSize]byte
 
-// Prove answers the challenge. The binding is bytes that both ends of the connection know and nobody else can have the same
-// of, or nothing.
+// Prove answers the challenge. The binding is bytes that both ends of the connection know and no other connection has, or nothing.
 func (s Secret) Prove(challenge [ChallengeSize]byte, binding []byte) Proof {
 	var p Proof
-	h := s.Hash()
-	copy(p[:], h.id())
-	subtle.XORBytes(p[idSize:], s.b[:], h.mask(challenge, binding))
+	private := ed25519.NewKeyFromSeed(s.b[:])
+	id := Key(private.Public().(ed25519.PublicKey)).id()
+	copy(p[:], id[:])
+	copy(p[idSize:], ed25519.Sign(private, proven(challenge, binding)))
 	return p
 }
 
-// id is how a proof says which token it is of.
-func (h Hash) id() []byte { return h.mac("thole token id")[:idSize] }
-
-// mask is what a secret is covered with.
-func (h Hash) mask(challenge [ChallengeSize]byte, binding []byte) []byte {
-	return h.mac("thole token proof of a client", challenge[:], binding)
+// id is how a proof names its key.
+func (k Key) id() [idSize]byte {
+	sum := sha256.Sum256(append([]byte("thole token id"), k[:]...))
+	return [idSize]byte(sum[:])
 }
 
-func (h Hash) mac(label string, parts ...[]byte) []byte {
-	m := hmac.New(sha256.New, h[:])
-	m.Write([]byte(label))
-	for _, p := range parts {
-		m.Write(p)
-	}
-	return m.Sum(nil)
+// proven is what is signed.
+func proven(challenge [ChallengeSize]byte, binding []byte) []byte {
+	return append(append([]byte("thole token proof of a client"), challenge[:]...), binding...)
 }
 
-// proven reports whether the proof is of the secret with the hash.
-func (h Hash) proven(p Proof, challenge [ChallengeSize]byte, binding []byte) bool {
-	var s Secret
-	subtle.XORBytes(s.b[:], p[idSize:], h.mask(challenge, binding))
-	found := s.Hash()
-	return subtle.ConstantTimeCompare(found[:], h[:]) == 1
+// verify reports whether the proof is of the secret with the key.
+func (k Key) verify(p Proof, challenge [ChallengeSize]byte, binding []byte) bool {
+	return ed25519.Verify(k[:], proven(challenge, binding), p[idSize:])
 }

@@ -144,9 +144,10 @@ func (a *Admin) Status(ctx context.Context) Status {
 				P50: micros(m.Quantile(0.5)), P99: micros(m.Quantile(0.99))})
 		}
 	}
-	for _, g := range a.Tokens.Grants() {
-		one := Token{Name: g.Name(), Rights: g.Rights().String(), Limits: g.Account().Limits().String(), Use: stats.Tokens[g.Name()]}
-		one.Bytes, one.Partitions = g.Account().Used()
+	for _, o := range a.Tokens.Owners() {
+		one := Token{Name: o.Name(), Rights: o.Terms().Rights.String(), Jobs: o.Terms().Scope.Jobs, Store: o.Terms().Scope.Store,
+			Load: o.Terms().Scope.Load, Limits: o.Account().Limits().String(), Use: stats.Tokens[o.Name()]}
+		one.Bytes, one.Partitions = o.Account().Used()
 		out.Tokens = append(out.Tokens, one)
 	}
 	return out

@@ -44,8 +44,8 @@ func newWorld(t *testing.T, ledger *budget.Ledger) *world {
 	t.Helper()
 	w := &world{boss: access.NewSecret(), ann: access.NewSecret()}
 	all := access.Read | access.Write | access.Administer
-	table := access.NewTable([]access.Token{{Name: "boss", Hash: w.boss.Hash(), Rights: all},
-		{Name: "ann", Hash: w.ann.Hash(), Rights: access.Write, Limits: access.Limits{Partitions: 100}}})
+	table := access.NewTable([]access.Token{{Name: "boss", Key: w.boss.Key(), Rights: all},
+		{Name: "ann", Key: w.ann.Key(), Rights: access.Write, Limits: access.Limits{Partitions: 100}}})
 	funcs, err := psf.NewTable(psf.Funcs(), optim.Rules())
 	if err != nil {
 		t.Fatal(err)

@@ -40,13 +40,16 @@ type Operation struct {
 	rpc.Measure
 }
 
-// Token is a token in use; it has nothing that anybody could come in with.
+// Token is the tokens of one name; it has nothing that anybody could come in with.
 type Token struct {
-	Name       string `json:"name"`
-	Rights     string `json:"rights"`
-	Limits     string `json:"limits,omitempty"`
-	Bytes      int64  `json:"bytes"`
-	Partitions int64  `json:"partitions"`
+	Name       string   `json:"name"`
+	Rights     string   `json:"rights"`
+	Jobs       []string `json:"jobs,omitempty"`
+	Store      []string `json:"store,omitempty"`
+	Load       []string `json:"load,omitempty"`
+	Limits     string   `json:"limits,omitempty"`
+	Bytes      int64    `json:"bytes"`
+	Partitions int64    `json:"partitions"`
 	tcp.Use
 }
 

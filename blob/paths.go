@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"strings"
 	"sync"
@@ -105,6 +106,11 @@ func (p *Paths) at(ctx context.Context, name string) (Bucket, string, error) {
 	}
 	scheme, authority, rest, is := URL(name)
 	if !is {
+		if len(p.roots) > 0 {
+			if err := confined(p.roots[0], name); err != nil {
+				return nil, "", err
+			}
+		}
 		return Files{Sync: p.sync}, name, nil
 	}
 	var schemes []string
@@ -168,6 +174,29 @@ func (p *Paths) below(name string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("blob: %s: not below %s: %w", name, strings.Join(p.roots, " or "), ErrName)
+}
+
+// confined refuses a path below a folder from which a symbolic link leads out of it: names come from others than the owner of the folder.
+// The folder itself may be a link.
+func confined(folder, file string) error {
+	below := strings.TrimPrefix(strings.TrimPrefix(file, folder), "/")
+	root, err := os.OpenRoot(folder)
+	if missing(err) {
+		return nil // there is nothing to follow
+	}
+	if err != nil {
+		return fmt.Errorf("blob: %w", err)
+	}
+	defer root.Close()
+	for ; below != "." && below != ""; below = path.Dir(below) { // what is not there yet lies where its parent is
+		if _, err := root.Stat(below); !missing(err) {
+			if err != nil {
+				err = fmt.Errorf("blob: %s: %w (symbolic links that lead out of %s are not followed)", file, err, folder)
+			}
+			return err
+		}
+	}
+	return nil
 }
 
 // Open implements Bucket.

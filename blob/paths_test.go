@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -145,5 +146,64 @@ func TestURL(t *testing.T) {
 		if got := blob.Root(name); got != want {
 			t.Errorf("root of %q: %q, want %q", name, got, want)
 		}
+	}
+}
+
+// Symbolic links in a folder are followed as far as they lead into it: names come from clients, who must not get out.
+func TestPathsBelowLinks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	link := func(to, name string) {
+		t.Helper()
+		if err := os.Symlink(to, name); err != nil {
+			t.Skip(err)
+		}
+	}
+	outside, err := filepath.Abs("outside")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"disk/in", "outside"} {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile("outside/x", []byte("secret"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	link("disk", "store")
+	link(outside, "disk/absolute")
+	link("../outside", "disk/relative")
+	link("../outside/x", "disk/file")
+	link("../outside/none", "disk/dangling")
+	link("in", "disk/fine")
+	ctx := t.Context()
+	p := blob.NewPaths().Below("store")
+	if err := blob.WriteAll(ctx, p, "fine/x", []byte("mine")); err != nil {
+		t.Errorf("a link within the folder: %v", err)
+	}
+	if got, err := blob.ReadAll(ctx, p, "in/x", 10); err != nil || string(got) != "mine" {
+		t.Errorf("read %q, error %v", got, err)
+	}
+	for _, name := range []string{"absolute/x", "relative/x", "relative/new", "relative/deep/new", "relative", "file", "dangling"} {
+		for what, try := range map[string]func() error{
+			"open":      func() error { _, err := p.Open(ctx, name); return err },
+			"create":    func() error { return blob.WriteAll(ctx, p, name, []byte("over")) },
+			"list":      func() error { _, err := p.List(ctx, name); return err },
+			"remove":    func() error { return p.Remove(ctx, name) },
+			"state":     func() error { _, err := p.State(ctx, name); return err },
+			"publish":   func() error { return p.Publish(ctx, "in/x", name, blob.Anything) },
+			"take away": func() error { return p.Publish(ctx, name, "in/y", blob.Anything) },
+			"claim":     func() error { _, err := p.Claim(ctx, name, "me"); return err },
+			"hold":      func() error { _, err := p.Hold(ctx, name); return err },
+			"sweep":     func() error { _, err := p.Sweep(ctx, name); return err },
+		} {
+			if err := try(); err == nil || !strings.Contains(err.Error(), "symbolic links that lead out of store are not followed") {
+				t.Errorf("%s %s: %v", what, name, err)
+			}
+		}
+	}
+	entries, err := os.ReadDir("outside")
+	if got, rerr := os.ReadFile("outside/x"); err != nil || rerr != nil || len(entries) != 1 || string(got) != "secret" {
+		t.Errorf("outside there are %v with %q, errors %v, %v", entries, got, err, rerr)
 	}
 }

@@ -17,7 +17,7 @@ const leastBits = 11
 func Bound(bucket int) time.Duration { return 1 << (leastBits + bucket) }
 
 // Ops is how many operations there are, with OpInvalid in the place of any that is unknown.
-const Ops = len(ops)
+const Ops = int(opsEnd)
 
 // Meter counts the requests of one connection by operation: a connection writes to no memory that others write to, and whoever
 // wants to know adds the meters up. The zero Meter is ready. Methods may be called by many goroutines.

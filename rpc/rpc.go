@@ -50,10 +50,12 @@ const (
 	OpAwait      // control: answered when there is an order to move the job, with [Order]
 	OpMoving     // control: what the task tells that moves the job
 	OpCopy       // control: a standby asks for what has come to the server's logs; answers with [Copied]
+
+	opsEnd // what follows the last one
 )
 
 // ops names the operations, for errors and logs.
-var ops = [...]string{
+var ops = [Ops]string{
 	"nothing", "join", "leave", "quit", "members", "create", "pull", "push", "barrier", "get", "update", "save", "commit",
 	"abort", "load", "follow", "define", "look", "direct",
 	"catalog", "prune", "move", "await", "moving", "copy",
@@ -61,7 +63,7 @@ var ops = [...]string{
 
 // String is the name of the operation.
 func (o Op) String() string {
-	if int(o) < len(ops) {
+	if int(o) < Ops {
 		return ops[o]
 	}
 	return "unknown operation"
@@ -188,6 +190,12 @@ type Sizer interface {
 // calls Serve for the connection, before it, with no lock; the network does not read the connection for so long.
 type Pacer interface {
 	Pace(from *Peer) time.Duration
+}
+
+// Scheduler is a handler that bounds how many requests are served at once. Turn is called by the goroutine that calls Serve, before it. It
+// may wait, and calls waits before it does; it ends when x.From is gone. The network calls end, if that is not nil, when Serve has returned.
+type Scheduler interface {
+	Turn(x *Exchange, waits func()) (end func())
 }
 
 // Conn is a connection to a server. Many calls may be under way; requests arrive in the order in which Start was called.

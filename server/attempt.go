@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"thole.example/access"
 	"thole.example/rpc"
 	"thole.example/ssp"
 )
@@ -13,30 +14,33 @@ func (s *Server) ended(j *job) {
 	defer s.copies.changes.notify() // a replay may wait for more of it
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.jobs[j.name] == j {
-		delete(s.jobs, j.name)
+	if s.jobs[j.full] == j {
+		delete(s.jobs, j.full)
 	}
 	if s.launches == nil {
-		s.launches = map[string]int{}
+		s.launches = map[access.JobName]int{}
 	}
-	delete(s.launches, j.name)
+	delete(s.launches, j.full)
 	if j.launch > 0 && !j.core.Done() && len(s.launches) < pastsLimit {
-		s.launches[j.name] = j.launch
+		s.launches[j.full] = j.launch
 	}
 	if j.core.Done() {
 		j.done.Store(true)
-		s.pasts = append(s.pasts[max(0, len(s.pasts)-pastsLimit+1):], past{j.name, j.core.Plan()})
+		s.pasts = append(s.pasts[max(0, len(s.pasts)-pastsLimit+1):], past{j.full, j.core.Plan()})
 	}
 	if j.core.Attempt() > 0 {
 		if s.endings == nil {
-			s.endings = map[string]*job{}
+			s.endings = map[access.JobName]*job{}
 		}
-		s.endings[j.name] = j
+		s.endings[j.full] = j
 	}
 }
 
 // past is a job that came to its end.
-type past struct{ name, plan string }
+type past struct {
+	name access.JobName
+	plan string
+}
 
 // pastsLimit is how many of them a server remembers.
 const pastsLimit = 256
@@ -46,7 +50,7 @@ func (j *job) endedBefore() bool {
 	s := j.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.pasts, func(p past) bool { return p.name == j.name && ssp.Agree(p.plan, j.core.Plan()) })
+	return slices.ContainsFunc(s.pasts, func(p past) bool { return p.name == j.full && ssp.Agree(p.plan, j.core.Plan()) })
 }
 
 // gone says that a job that has ended has given everything back: its memory is free for the next attempt, and whatever it was still
@@ -58,16 +62,16 @@ func (s *Server) gone(j *job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	close(j.gone)
-	if s.endings[j.name] == j {
-		delete(s.endings, j.name)
+	if s.endings[j.full] == j {
+		delete(s.endings, j.full)
 	}
 }
 
 // afterEnding brings a Join of an attempt to its job once the attempt before has given everything back. It reports whether that is so
 // late that somebody else does it.
-func (s *Server) afterEnding(at *seat, x *rpc.Exchange, a *rpc.Join) bool {
+func (s *Server) afterEnding(at *seat, x *rpc.Exchange, a *joinArgs) bool {
 	s.mu.Lock()
-	before := s.endings[a.Job]
+	before := s.endings[a.full]
 	s.mu.Unlock()
 	if before == nil || a.Attempt == 0 {
 		return false

@@ -20,12 +20,12 @@ func (m *member) catalogOp(x *rpc.Exchange, run func(ctx context.Context, a *rpc
 		return
 	}
 	m.background(x, func(ctx context.Context) (*rpc.Response, error) {
-		if a.Claim && !m.reads {
+		if a.Claim {
 			if err := m.job.server.claimFolder(ctx, m.job, a.Path); err != nil {
 				return nil, err
 			}
 		}
-		all, err := state.List(ctx, m.job.server.Bucket, a.Path)
+		all, err := state.List(ctx, m.job.bucket(), a.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -33,15 +33,21 @@ func (m *member) catalogOp(x *rpc.Exchange, run func(ctx context.Context, a *rpc
 	})
 }
 
-// catalogOf is catalog for somebody who has joined no job.
-func (s *Server) catalogOf(x *rpc.Exchange) {
+// catalog lists the checkpoints of a folder, also for somebody who has joined no job yet or follows one: these see what their token is for.
+func (s *Server) catalog(m *member, x *rpc.Exchange) {
+	if m != nil && !m.reads {
+		m.catalogOp(x, func(_ context.Context, a *rpc.Catalog, all []state.Entry) (*rpc.Response, error) {
+			return catalogue(a, all)
+		})
+		return
+	}
 	var a rpc.Catalog
 	if err := json.Unmarshal(x.Arg, &a); err != nil || a.Path == "" {
 		x.Fail(fmt.Errorf("%v: want the folder of checkpoints: %w", x.Op, rpc.ErrMalformed))
 		return
 	}
 	go x.Guard(s.logger(), func() {
-		all, err := state.List(x.Context(), s.Bucket, a.Path)
+		all, err := state.List(x.Context(), s.bucketOf(x.From.Grant.Terms), a.Path)
 		var r *rpc.Response
 		if err == nil {
 			r, err = catalogue(&a, all)
@@ -51,13 +57,6 @@ func (s *Server) catalogOf(x *rpc.Exchange) {
 			return
 		}
 		x.Answer(r)
-	})
-}
-
-// catalog lists the checkpoints of a folder.
-func (s *Server) catalog(m *member, x *rpc.Exchange) {
-	m.catalogOp(x, func(_ context.Context, a *rpc.Catalog, all []state.Entry) (*rpc.Response, error) {
-		return catalogue(a, all)
 	})
 }
 
@@ -110,7 +109,7 @@ func (s *Server) prune(m *member, x *rpc.Exchange) {
 	m.catalogOp(x, func(ctx context.Context, a *rpc.Catalog, all []state.Entry) (*rpc.Response, error) {
 		order, err := removable(a, all)
 		for i := 0; i < len(order) && err == nil; i++ {
-			err = s.Bucket.Remove(ctx, order[i])
+			err = m.job.bucket().Remove(ctx, order[i])
 		}
 		return nil, err
 	})

@@ -147,7 +147,7 @@ func (c *checkpoint) write(ctx context.Context, w *pendingSave, r *rpc.Response)
 	if err != nil {
 		return err
 	}
-	save, err := state.Create(ctx, s.Bucket, c.save.Path, c.save.Stage, over)
+	save, err := state.Create(ctx, c.j.bucket(), c.save.Path, c.save.Stage, over)
 	if err != nil {
 		return err
 	}
@@ -185,18 +185,18 @@ func (c *checkpoint) over(ctx context.Context) (blob.State, error) {
 	if over := s.over(c.j, c.save); over != blob.Nothing || c.moment.Run == "" {
 		return over, nil
 	}
-	there, err := s.Bucket.State(ctx, c.save.Path)
+	there, err := c.j.bucket().State(ctx, c.save.Path)
 	if err != nil {
 		return blob.Nothing, err
 	}
-	head, err := state.Open(ctx, s.Bucket, c.save.Path)
+	head, err := state.Open(ctx, c.j.bucket(), c.save.Path)
 	if err == nil && head.Moment.Run == c.moment.Run && head.Moment.Attempt <= c.moment.Attempt {
 		return there, nil
 	}
 	if err == nil || there == blob.Nothing {
 		return blob.Nothing, nil
 	}
-	ruined, err := state.Ruined(ctx, s.Bucket, c.save.Path)
+	ruined, err := state.Ruined(ctx, c.j.bucket(), c.save.Path)
 	if err != nil || !ruined {
 		return blob.Nothing, err
 	}

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"testing"
@@ -87,5 +88,57 @@ func ruin(t *testing.T, bucket blob.Bucket, at string, change func(head []byte) 
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestRestoreFindsAllDamage: a training that continues finds damage also in what it does not use: the state of the job, at the end of each
+// server's file, and the settings beside the matrices.
+func TestRestoreFindsAllDamage(t *testing.T) {
+	b := &blob.Mem{}
+	newFleet(t, "mem", 2, b, small()).run(1, ssp.BSP, func(ctx context.Context, p *ps.Client, _ int) error {
+		k, err := p.BeginCheckpoint(ctx, ps.CheckpointOptions{Path: "c", Files: map[string][]byte{"job.yaml": []byte("algo: lr"),
+			"graph.json": []byte(`{"layers": []}`)}})
+		if err != nil {
+			return err
+		}
+		return k.Wait(ctx)
+	})
+	restore := func() error { // by servers and a client of its own: a failed change stays one
+		f := newFleet(t, "mem", 2, b, small())
+		p, err := ps.Dial(t.Context(), ps.Options{Network: f.net, Servers: f.servers, Job: "j", Tasks: 1, Bound: ssp.BSP})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		for _, m := range small() {
+			if err := p.Create(t.Context(), "", m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err = p.Restore(t.Context(), "c")
+		return err
+	}
+	for _, object := range []string{"c/server.0", "c/server.1", "c/job.yaml", "c/graph.json"} {
+		sound, err := blob.ReadAll(t.Context(), b, object, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tail := min(len(sound), max(len(sound)/10, 400))
+		for at := len(sound) - 1; at >= len(sound)-tail; at -= max(1, tail/8) {
+			bad := bytes.Clone(sound)
+			bad[at] ^= 1 << (at % 8)
+			if err := blob.WriteAll(t.Context(), b, object, bad); err != nil {
+				t.Fatal(err)
+			}
+			if err := restore(); err == nil || !strings.Contains(err.Error(), object) {
+				t.Errorf("bit %d of byte %d of %d of %s: %v", at%8, at, len(sound), object, err)
+			}
+		}
+		if err := blob.WriteAll(t.Context(), b, object, sound); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := restore(); err != nil {
+		t.Errorf("without damage: %v", err)
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"strings"
 	"time"
 
+	"thole.example/access"
 	"thole.example/blob"
 	"thole.example/rpc"
 )
@@ -37,7 +39,7 @@ func (s *Server) claimFolder(ctx context.Context, j *job, folder string) error {
 		s.mu.Unlock()
 		switch {
 		case is && c.of != j:
-			return folderTaken(folder, c.who)
+			return folderTaken(folder, j.mayName(c.who))
 		case is:
 			select {
 			case <-c.decided:
@@ -65,12 +67,12 @@ func (s *Server) has(folder string, c *folderClaim) bool {
 // decide claims a folder in the bucket.
 func (s *Server) decide(ctx context.Context, folder string, c *folderClaim) error {
 	defer close(c.decided)
-	b, can := s.Bucket.(blob.Claimer)
+	b, can := c.of.bucket().(blob.Claimer)
 	if !can {
 		return nil
 	}
 	release, err := blob.Await(ctx, b, folder, c.who, func(by *blob.Claimed) {
-		s.logger().Warn("waits for a claim: it lapses if whoever has it does not live any more", "job", c.of.name, "folder", folder, "of", by.Who,
+		s.logger().Warn("waits for a claim: it lapses if whoever has it does not live any more", "job", c.of.full.String(), "folder", folder, "of", by.Who,
 			"most", by.Lapses.Round(time.Second))
 	})
 	if err != nil {
@@ -80,7 +82,7 @@ func (s *Server) decide(ctx context.Context, folder string, c *folderClaim) erro
 		return nil
 	}
 	if other, is := errors.AsType[*blob.Claimed](err); is {
-		err = folderTaken(folder, other.Who)
+		err = folderTaken(folder, c.of.mayName(other.Who))
 	}
 	if err == nil { // the job has ended meanwhile
 		release()
@@ -112,7 +114,15 @@ func folderTaken(folder, who string) error {
 // who says which job it is that claims something now.
 func (j *job) who() string {
 	host, _ := os.Hostname()
-	return fmt.Sprintf("job %q on the server of process %d on %s, since %s", j.name, os.Getpid(), host, time.Now().UTC().Format(time.RFC3339))
+	return fmt.Sprintf("job %q on the server of process %d on %s, since %s", j.full, os.Getpid(), host, time.Now().UTC().Format(time.RFC3339))
+}
+
+// mayName is what who says of a job, unless that has another owner.
+func (j *job) mayName(who string) string {
+	if own := fmt.Sprintf("job %q", access.JobName{Owner: j.full.Owner}); j.owner != nil && !strings.HasPrefix(who, strings.TrimSuffix(own, `"`)) {
+		return "another job"
+	}
+	return who
 }
 
 // unclaim gives back the folders of a job that has ended. Until they are given back they are the job's.

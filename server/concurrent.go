@@ -88,9 +88,11 @@ func (b *beside) onMarks(visits []*visit) error {
 	b.post(visits)
 	<-b.marked
 	var wg sync.WaitGroup
-	workers := min(runtime.GOMAXPROCS(0), len(visits))
+	workers := b.j.most(min(runtime.GOMAXPROCS(0), len(visits)))
 	for w := range workers {
+		done := b.j.leaves()
 		wg.Go(func() {
+			defer done()
 			for i := w; i < len(visits); i += workers {
 				if err := visits[i].onMark(ctx); err != nil {
 					b.err.CompareAndSwap(nil, &err)

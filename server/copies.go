@@ -93,7 +93,7 @@ func (c *copies) remove(l *jobLog) {
 }
 
 // copyLogs answers a standby when there is something that it lacks.
-func (s *Server) copyLogs(x *rpc.Exchange) {
+func (s *Server) copyLogs(_ *member, x *rpc.Exchange) {
 	var a rpc.Copy
 	err := json.Unmarshal(x.Arg, &a)
 	switch {

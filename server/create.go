@@ -30,7 +30,7 @@ func (s *Server) create(m *member, x *rpc.Exchange) {
 			break
 		}
 		if made.number == 0 {
-			made.accounts = accountsOf(m.job, x)
+			made.accounts = m.job.accounts
 		}
 		c.stores = append(c.stores, made)
 	}
@@ -109,7 +109,7 @@ func (s *Server) newStore(j *job, a *rpc.Create, spec *rpc.Spec) (*store, error)
 		if _, err := shard.Need(m, out.parts.At(id), out.rule); err != nil {
 			return nil, fmt.Errorf("%w: %w", rpc.ErrRefused, err)
 		}
-		p := &partition{id: id, at: len(out.owned), of: out}
+		p := &partition{mailbox: mailbox{of: j}, id: id, at: len(out.owned), of: out}
 		out.partitions[id], out.owned = p, append(out.owned, p)
 	}
 	out.blockRows, out.blockCols = cut.Block(m)

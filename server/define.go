@@ -50,15 +50,15 @@ func (f *functions) table(s *Server) *psf.Table {
 // define compiles a module and makes it a function of the job. Every task may define it, all of them the same.
 func (s *Server) define(m *member, x *rpc.Exchange) {
 	m.background(x, func(ctx context.Context) (*rpc.Response, error) {
-		if err := m.job.define(x.Func, bytes.Clone(x.Arg), accountsOf(m.job, x)); err != nil {
+		if err := m.job.define(x.Func, bytes.Clone(x.Arg)); err != nil {
 			return nil, err
 		}
 		return nil, m.job.log.sync(ctx)
 	})
 }
 
-// define makes a module a function of the job, which is counted for the accounts, too.
-func (j *job) define(name string, module []byte, to accounts) error {
+// define makes a module a function of the job.
+func (j *job) define(name string, module []byte) error {
 	s, f := j.server, &j.functions
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,7 +98,10 @@ func (j *job) define(name string, module []byte, to accounts) error {
 	if j.log != nil {
 		d.text = module
 	}
-	if d.about, err = s.hold(budget.Modules, functionBytes+int64(len(d.text)), to); err != nil {
+	size := functionBytes + int64(len(module))
+	if j.log.replaying() { // what was accepted is
+		d.about = s.force(budget.Modules, size, j.accounts)
+	} else if d.about, err = s.hold(budget.Modules, size, j.accounts); err != nil {
 		own.Close()
 		return fmt.Errorf("function %q: %w: %w", name, rpc.ErrRefused, err)
 	}

@@ -30,12 +30,12 @@ type Unfinished struct {
 func (s *Server) Drain(ctx context.Context) []Unfinished {
 	s.mu.Lock()
 	s.leaving = true
-	jobs := slices.SortedFunc(maps.Values(s.jobs), func(a, b *job) int { return strings.Compare(a.name, b.name) })
+	jobs := slices.SortedFunc(maps.Values(s.jobs), func(a, b *job) int { return strings.Compare(a.full.String(), b.full.String()) })
 	s.mu.Unlock()
 	all := make([]Unfinished, len(jobs))
 	var wg sync.WaitGroup
 	for i, j := range jobs {
-		if all[i] = (Unfinished{Job: j.name, Logged: s.Logs != nil}); !all[i].Logged {
+		if all[i] = (Unfinished{Job: j.full.String(), Logged: s.Logs != nil}); !all[i].Logged {
 			wg.Go(func() { all[i].Checkpoint, all[i].Err = j.kept(ctx) })
 		}
 	}

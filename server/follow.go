@@ -11,22 +11,20 @@ import (
 
 // follow makes the connection one of a reader: somebody who is no task of the job, holds nobody back, and does not keep it
 // alive.
-func (s *Server) follow(x *rpc.Exchange) {
+func (s *Server) follow(_ *member, x *rpc.Exchange) {
 	var a rpc.Follow
 	if err := json.Unmarshal(x.Arg, &a); err != nil {
 		x.Fail(fmt.Errorf("follow: %w: %w", rpc.ErrMalformed, err))
 		return
 	}
-	s.mu.Lock()
-	j := s.jobs[a.Job]
-	s.mu.Unlock()
+	j, there := s.find(x, a.Job)
 	at, _ := x.From.State.(*seat)
 	if at == nil {
 		at = &seat{conn: s.conns.Add(1)}
 		x.From.State = at
 	}
 	switch m := at.member.Load(); {
-	case j == nil:
+	case !there:
 		x.Fail(fmt.Errorf("job %q: %w: nobody has joined it, or it has ended", a.Job, rpc.ErrNotFound))
 		return
 	case m != nil && !m.reads && !m.over.Load():
@@ -35,6 +33,7 @@ func (s *Server) follow(x *rpc.Exchange) {
 	}
 	m := &member{job: j, task: -1, conn: at.conn, reads: true, left: make(chan struct{})}
 	m.joined.Store(true)
+	m.terms.Store(x.From.Grant.Terms())
 	at.member.Store(m)
 	j.submit(deed(func() { j.answerJSON(&request{x: x}, j.followed()) }))
 }

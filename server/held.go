@@ -30,6 +30,18 @@ func (s *Server) hold(c budget.Class, n int64, to accounts) (held, error) {
 	return held{charge, to, n}, nil
 }
 
+// force is hold whether or not there is room.
+func (s *Server) force(c budget.Class, n int64, to accounts) held {
+	return held{charge: s.Ledger.Force(c, n)}.with(n, to)
+}
+
+// with counts what is in the ledger in accounts, too.
+func (h held) with(n int64, to accounts) held {
+	to.add(n, 0)
+	h.to, h.bytes = to, n
+	return h
+}
+
 // release gives back what is held. What was released is nothing.
 func (h *held) release() {
 	h.charge.Release()

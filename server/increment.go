@@ -89,7 +89,7 @@ func (c *checkpoint) verify(ctx context.Context) error {
 // follow finds out what the checkpoint is based on, or what has to be remembered beside a whole one until that is there. Which
 // of the last two checkpoints came about is known from the bucket alone, and so to all servers alike, whatever they were told.
 func (c *checkpoint) follow(ctx context.Context) error {
-	bucket, known := c.j.server.Bucket, c.known
+	bucket, known := c.j.bucket(), c.known
 	if c.save.Base == "" {
 		c.since = state.Link{}
 		for _, l := range known {
@@ -173,7 +173,7 @@ func (c *checkpoint) same(ctx context.Context) error {
 	if c.base.ID == "" {
 		return nil
 	}
-	head, err := state.Open(ctx, c.j.server.Bucket, c.since.Path)
+	head, err := state.Open(ctx, c.j.bucket(), c.since.Path)
 	if err == nil && head.ID != c.since.ID {
 		err = fmt.Errorf("checkpoint %q was replaced while an increment of it was written: %w", c.since.Path, rpc.ErrRefused)
 	}

@@ -17,11 +17,16 @@ import (
 // job is the shell around an ssp.Job: it turns requests into events, and effects into work for partitions and answers. Its
 // mailbox steps the core; nothing that takes long is done there.
 type job struct {
-	name      string
+	name      string // within its owner's
+	full      access.JobName
+	owner     *access.Owner // nil: it has none
 	server    *Server
 	account   *access.Account // nil: it has no limits
 	about     held            // of the job itself
+	accounts  accounts        // what it holds counts in
 	box       mailbox
+	gate      gate                     // of its requests
+	ownerGate *gate                    // of those of all jobs of its owner
 	stores    atomic.Pointer[[]*store] // by number; 0 is none. Replaced, never changed
 	slowest   atomic.Int32             // of the tasks' own clocks
 	failed    atomic.Pointer[error]
@@ -74,9 +79,10 @@ type answer struct {
 type member struct {
 	job    *job
 	task   int
-	conn   int64     // number of the connection
-	bound  ssp.Bound // of the job
-	reads  bool      // it is no task, and only reads
+	conn   int64                        // number of the connection
+	terms  atomic.Pointer[access.Terms] // of the connection's token, with which the job was found to be its own
+	bound  ssp.Bound                    // of the job
+	reads  bool                         // it is no task, and only reads
 	joined atomic.Bool
 	over   atomic.Bool // it was refused, or has left
 	// dropped is that the others go on without it; it may come back.
@@ -213,7 +219,8 @@ func (j *job) run() {
 		}
 		todo.add(&j.later)
 		if steps += len(batch); steps >= capture {
-			go j.run()
+			done := j.leaves()
+			go func() { defer done(); j.run() }()
 			break
 		}
 	}
@@ -305,7 +312,7 @@ func (j *job) effect(e ssp.Effect) {
 		j.log.json(recordFailed, newOutcome(-1, 0, err))
 		j.failed.Store(&err)
 		j.cancel(err)
-		j.server.logger().Warn("job failed", "job", j.name, "err", err)
+		j.server.logger().Warn("job failed", "job", j.full.String(), "err", err)
 	case ssp.DropConn:
 		if m := j.members[e.Conn]; m != nil {
 			m.dropped.Store(!e.Back)

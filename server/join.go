@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -28,25 +27,38 @@ func memberOf(from *rpc.Peer) *member {
 	return nil
 }
 
+// joinArgs is the argument of a Join, and the full name of its job.
+type joinArgs struct {
+	rpc.Join
+	full access.JobName
+}
+
 // join makes the job if it is not there, and asks its core whether the task fits. From then on the connection is the
 // task's, until it leaves or is refused.
-func (s *Server) join(x *rpc.Exchange) {
-	var a rpc.Join
-	if err := json.Unmarshal(x.Arg, &a); err != nil {
+func (s *Server) join(m *member, x *rpc.Exchange) {
+	var a joinArgs
+	if err := json.Unmarshal(x.Arg, &a.Join); err != nil {
 		x.Fail(fmt.Errorf("join: %w: %w", rpc.ErrMalformed, err))
 		return
 	}
-	if err := cmp.Or(checkJoin(&a), s.otherRole(&a)); err != nil {
+	err := checkJoin(&a.Join)
+	if err == nil {
+		a.full, err = jobNamed(x, a.Job)
+	}
+	if err == nil {
+		err = s.otherRole(&a.Join)
+	}
+	if err != nil {
 		x.Fail(err)
 		return
 	}
+	a.Job = a.full.Name
 	at, _ := x.From.State.(*seat)
 	if at == nil {
 		at = &seat{conn: s.conns.Add(1)}
 		x.From.State = at
 	}
-	m := at.member.Load()
-	if m != nil && !m.over.Load() && (m.job.name != a.Job || m.task != a.Task) {
+	if m != nil && !m.over.Load() && (m.job.full != a.full || m.task != a.Task) {
 		x.Fail(fmt.Errorf("task %d of job %q joins over the connection of task %d of job %q: %w",
 			a.Task, a.Job, m.task, m.job.name, rpc.ErrRefused))
 		return
@@ -55,14 +67,14 @@ func (s *Server) join(x *rpc.Exchange) {
 }
 
 // arrive brings a Join to its job. One that comes again is the same member's.
-func (s *Server) arrive(at *seat, x *rpc.Exchange, a *rpc.Join) {
+func (s *Server) arrive(at *seat, x *rpc.Exchange, a *joinArgs) {
 	if !s.afterEnding(at, x, a) && !s.withLog(at, x, a) {
 		s.bring(at, x, a, nil)
 	}
 }
 
 // bring brings a Join to its job; log is for a new one.
-func (s *Server) bring(at *seat, x *rpc.Exchange, a *rpc.Join, log *jobLog) {
+func (s *Server) bring(at *seat, x *rpc.Exchange, a *joinArgs, log *jobLog) {
 	j, err := s.enter(a, log)
 	if log != nil && (j == nil || j.log != log) {
 		log.remove(s)
@@ -78,17 +90,18 @@ func (s *Server) bring(at *seat, x *rpc.Exchange, a *rpc.Join, log *jobLog) {
 	m := at.member.Load()
 	if m == nil || m.over.Load() || m.job != j {
 		m = &member{job: j, task: a.Task, conn: at.conn, bound: a.Bound, left: make(chan struct{})}
+		m.terms.Store(x.From.Grant.Terms())
 		at.member.Store(m)
 	}
 	q := &request{x: x, durable: true, anew: func() { s.arrive(at, x, a) }}
 	q.ready = func(e ssp.Answer[*request]) {
 		if !e.Again {
-			j.log.json(recordJoin, joining{*a, x.From.Name})
+			j.log.json(recordJoin, joining{a.Join, x.From.Name})
 		}
 		if !m.joined.Swap(true) {
 			j.members[m.conn] = m
 			go m.watch(x.From.Gone)
-			said := []any{"job", j.name, "task", m.task, "attempt", a.Attempt, "client", x.From.Name}
+			said := []any{"job", j.full.String(), "task", m.task, "attempt", a.Attempt, "client", x.From.Name}
 			if x.From.Grant != nil {
 				said = append(said, "token", x.From.Grant.Name())
 			}
@@ -117,17 +130,17 @@ func (m *member) end() {
 		return
 	}
 	if m.joined.Swap(false) {
-		m.job.server.logger().Info("task gone", "job", m.job.name, "task", m.task)
+		m.job.server.logger().Info("task gone", "job", m.job.full.String(), "task", m.task)
 	}
 	delete(m.job.members, m.conn)
 	close(m.left)
 }
 
 // enter is the job of the name, a new one if there is none and the client was not in one; nil if that needs a log.
-func (s *Server) enter(a *rpc.Join, log *jobLog) (*job, error) {
+func (s *Server) enter(a *joinArgs, log *jobLog) (*job, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	j := s.jobs[a.Job]
+	j := s.jobs[a.full]
 	switch {
 	case j != nil:
 		return j, nil
@@ -139,32 +152,35 @@ func (s *Server) enter(a *rpc.Join, log *jobLog) (*job, error) {
 	case s.Logs != nil && log == nil:
 		return nil, nil
 	}
-	if seen := s.launches[a.Job]; a.Launch < seen {
-		return nil, staleLaunch(a, seen)
+	if seen := s.launches[a.full]; a.Launch < seen {
+		return nil, staleLaunch(&a.Join, seen)
 	}
-	about, err := s.hold(budget.Metadata, sizeOfJob(a), nil)
+	about, err := s.hold(budget.Metadata, sizeOfJob(&a.Join), nil)
 	if err != nil {
 		return nil, fmt.Errorf("job %q: %w: %w", a.Job, rpc.ErrRefused, err)
 	}
-	j = s.newJob(a.Job, log)
-	j.about, j.launch = about, a.Launch
-	s.logger().Info("job began", "job", a.Job, "attempt", a.Attempt, "tasks", a.Tasks, "bound", a.Bound.String())
+	j = s.newJob(a.full, log)
+	j.about, j.launch = about.with(about.bytes, j.accounts), a.Launch
+	s.logger().Info("job began", "job", a.full.String(), "attempt", a.Attempt, "tasks", a.Tasks, "bound", a.Bound.String())
 	return j, nil
 }
 
 // newJob is a job that nobody has joined. The server is locked.
-func (s *Server) newJob(name string, log *jobLog) *job {
-	j := &job{name: name, server: s, core: ssp.NewJob[*delta, *request](name), members: map[int64]*member{},
-		gone: make(chan struct{}), log: log}
+func (s *Server) newJob(full access.JobName, log *jobLog) *job {
+	j := &job{name: full.Name, full: full, owner: s.Tokens.Owner(full.Owner), server: s, core: ssp.NewJob[*delta, *request](full.Name),
+		members: map[int64]*member{}, gone: make(chan struct{}), log: log}
+	j.box.of, j.ownerGate = j, s.shares.of(j.owner)
+	j.gate.bound(s.JobLimits.Processors)
 	j.ctx, j.cancel = context.WithCancelCause(context.Background())
 	j.stores.Store(&[]*store{nil})
 	if s.JobLimits != (access.Limits{}) {
 		j.account = access.NewAccount("job", s.JobLimits)
 	}
+	j.accounts = accountsOf(j)
 	if s.jobs == nil {
-		s.jobs = map[string]*job{}
+		s.jobs = map[access.JobName]*job{}
 	}
-	s.jobs[name] = j
+	s.jobs[full] = j
 	if log != nil {
 		log.of(j)
 		j.core.Record()
@@ -177,7 +193,7 @@ type arrival struct {
 	at *seat
 	m  *member
 	x  *rpc.Exchange
-	a  *rpc.Join
+	a  *joinArgs
 	q  *request
 }
 
@@ -207,9 +223,9 @@ func (w arrival) do() {
 // turned answers a Join that its job's core need not see: of a task that is refused, or has to come in a later attempt.
 func (w arrival) turned() bool {
 	j, a := w.m.job, w.a
-	err := j.misplaced(a)
+	err := j.misplaced(&a.Join)
 	if a.Launch < j.launch {
-		err = staleLaunch(a, j.launch)
+		err = staleLaunch(&a.Join, j.launch)
 	}
 	switch before := j.core.Attempt(); {
 	case err != nil:

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"thole.example/blob"
 	"thole.example/budget"
 	"thole.example/format"
 	"thole.example/matrix"
@@ -89,7 +90,7 @@ func (j *job) found(path string) string {
 	if j.log == nil {
 		return ""
 	}
-	state, err := j.server.Bucket.State(j.ctx, path)
+	state, err := j.bucket().State(j.ctx, path)
 	if err != nil { // the load will say it
 		return ""
 	}
@@ -100,10 +101,12 @@ func (j *job) found(path string) string {
 func (s *Server) fill(j *job, stores []*store, a *rpc.Load, place func()) (err error) {
 	defer s.recovered(&err)
 	ctx := j.ctx
-	r, _, err := s.Codecs.Open(ctx, s.Bucket, a.Path, a.Codec, format.Options{Set: a.Set})
+	r, _, err := s.Codecs.Open(ctx, j.bucket(), a.Path, a.Codec, format.Options{Set: a.Set})
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, format.ErrUnknown):
 		return &kindError{err, rpc.ErrNotFound}
+	case errors.Is(err, blob.ErrName):
+		return &kindError{err, rpc.ErrMalformed}
 	case err != nil:
 		return err
 	}

@@ -396,12 +396,12 @@ func (l *jobLog) of(j *job) {
 }
 
 // withLog brings a Join to a new job, whose log has to be made. It reports whether that is so late that somebody else does it.
-func (s *Server) withLog(at *seat, x *rpc.Exchange, a *rpc.Join) bool {
+func (s *Server) withLog(at *seat, x *rpc.Exchange, a *joinArgs) bool {
 	if s.Logs == nil || a.Epoch > 0 && !a.First { // a client that was here before
 		return false
 	}
 	s.mu.Lock()
-	if s.jobs[a.Job] != nil || s.leaving {
+	if s.jobs[a.full] != nil || s.leaving {
 		s.mu.Unlock()
 		return false
 	}
@@ -417,7 +417,7 @@ func (s *Server) withLog(at *seat, x *rpc.Exchange, a *rpc.Join) bool {
 			x.Fail(err)
 			return
 		}
-		log.json(recordBegin, beginning{a.Job})
+		log.json(recordBegin, beginning{a.full.Name, a.full.Owner})
 		s.bring(at, x, a, log)
 	})
 	return true

@@ -26,7 +26,7 @@ func TestHoldAfterFailure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.json(recordBegin, beginning{"j"})
+	l.json(recordBegin, beginning{Job: "j"})
 	if err := l.log.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func (s *Server) look(m *member, x *rpc.Exchange) {
 		return
 	}
 	m.background(x, func(ctx context.Context) (*rpc.Response, error) {
-		out, err := s.count(ctx, &a)
+		out, err := s.count(ctx, m.job.bucket(), &a)
 		switch {
 		case errors.Is(err, blob.ErrName):
 			return nil, fmt.Errorf("look at %q: %w: %w", a.Path, rpc.ErrMalformed, err)
@@ -33,12 +33,12 @@ func (s *Server) look(m *member, x *rpc.Exchange) {
 	})
 }
 
-func (s *Server) count(ctx context.Context, a *rpc.Look) (out rpc.Looked, err error) {
+func (s *Server) count(ctx context.Context, b blob.Bucket, a *rpc.Look) (out rpc.Looked, err error) {
 	if a.Matrix == "" {
-		state, err := s.Bucket.State(ctx, a.Path)
+		state, err := b.State(ctx, a.Path)
 		return rpc.Looked{State: string(state)}, err
 	}
-	r, _, err := s.Codecs.Open(ctx, s.Bucket, a.Path, a.Codec, format.Options{Set: a.Set})
+	r, _, err := s.Codecs.Open(ctx, b, a.Path, a.Codec, format.Options{Set: a.Set})
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, format.ErrUnknown):
 		return out, &kindError{err, rpc.ErrNotFound}

@@ -15,6 +15,7 @@ type mailbox struct {
 	mu    sync.Mutex
 	queue []work
 	owned bool
+	of    *job // whose work it is; nil: it is not counted
 	park  bool // the owner's: what it did last keeps the mailbox until somebody calls resume
 }
 
@@ -75,10 +76,19 @@ func (m *mailbox) run() {
 			}
 		}
 		if done += len(batch); done >= capture {
-			go m.run()
+			m.hand()
 			return
 		}
 	}
+}
+
+// hand leaves the mailbox, which the caller owns, to a goroutine of its own.
+func (m *mailbox) hand() {
+	over := func() {}
+	if m.of != nil {
+		over = m.of.leaves()
+	}
+	go func() { defer over(); m.run() }()
 }
 
 // stop puts back what is left to do; the mailbox has no goroutine until resume, and still is nobody else's.
@@ -91,7 +101,7 @@ func (m *mailbox) stop(left []work) {
 // resume has a mailbox that was parked go on, on a goroutine of its own.
 func (m *mailbox) resume() {
 	m.park = false
-	go m.run()
+	m.hand()
 }
 
 // deed is work that is a function.

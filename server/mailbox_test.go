@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"thole.example/access"
 	"thole.example/rpc"
 	"thole.example/ssp"
 )
@@ -16,7 +17,7 @@ import (
 func newJob(t *testing.T) *job {
 	t.Helper()
 	s := &Server{Log: slog.New(slog.DiscardHandler)}
-	j, err := s.enter(&rpc.Join{Job: "j"}, nil)
+	j, err := s.enter(&joinArgs{Join: rpc.Join{Job: "j"}, full: access.JobName{Name: "j"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

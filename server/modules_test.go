@@ -31,7 +31,7 @@ func TestModulesEnd(t *testing.T) {
 	if j.server.Funcs, err = psf.NewTable(nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.define("f", affine, nil); err != nil {
+	if err := j.define("f", affine); err != nil {
 		t.Fatal(err)
 	}
 	st := &store{job: j, meta: matrix.Meta{Name: "m"}}
@@ -54,7 +54,7 @@ func TestModulesEnd(t *testing.T) {
 	}
 	full := newJob(t)
 	full.server.Modules, full.server.Funcs = runtime, j.server.Funcs
-	if err := full.define("g", other, nil); !errors.Is(err, rpc.ErrRefused) || errors.Is(err, rpc.ErrMalformed) ||
+	if err := full.define("g", other); !errors.Is(err, rpc.ErrRefused) || errors.Is(err, rpc.ErrMalformed) ||
 		!strings.Contains(err.Error(), "1 modules are in use") || !strings.Contains(err.Error(), "a job that ends") {
 		t.Errorf("a module for which there is no room: %v", err)
 	}

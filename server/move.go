@@ -4,16 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
+	"thole.example/access"
 	"thole.example/internal/spell"
 	"thole.example/rpc"
 	"thole.example/ssp"
 )
 
 // order tells a job to move to other servers or to write a checkpoint, or how far it is with that. Who asks is none of its tasks.
-func (s *Server) order(x *rpc.Exchange) {
+func (s *Server) order(_ *member, x *rpc.Exchange) {
 	var a rpc.Move
 	err := json.Unmarshal(x.Arg, &a)
 	if err == nil {
@@ -23,11 +23,10 @@ func (s *Server) order(x *rpc.Exchange) {
 		x.Fail(fmt.Errorf("move: %w: %w", rpc.ErrMalformed, err))
 		return
 	}
-	s.mu.Lock()
-	j, names := s.jobs[a.Job], slices.Sorted(maps.Keys(s.jobs))
-	s.mu.Unlock()
-	if j == nil {
-		x.Fail(fmt.Errorf("job %q: %w: nobody has joined it here, or it has ended%s", a.Job, rpc.ErrNotFound, spell.Hint(a.Job, names)))
+	j, there := s.find(x, a.Job)
+	if !there {
+		x.Fail(fmt.Errorf("job %q: %w: nobody has joined it here, or it has ended%s", a.Job, rpc.ErrNotFound,
+			spell.Hint(a.Job, s.namesFor(x.From.Grant))))
 		return
 	}
 	q := &request{x: x}
@@ -48,6 +47,24 @@ func (s *Server) order(x *rpc.Exchange) {
 		j.answerJSON(q, rpc.Moved{Checkpoint: j.movedTo, Attempt: j.core.Attempt() + 1})
 	}
 	j.post(ssp.Move[*request]{Req: q, To: a.Servers}, q)
+}
+
+// namesFor are the names of the jobs that a token is for, as its holder may write them.
+func (s *Server) namesFor(grant *access.Grant) (names []string) {
+	terms := grant.Terms()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for full := range s.jobs {
+		switch {
+		case terms.CheckJob(full) != nil:
+		case full.Owner == grant.Name():
+			names = append(names, full.Name)
+		default:
+			names = append(names, full.String())
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // keep asks the job for a checkpoint.

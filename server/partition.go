@@ -38,6 +38,7 @@ type delta struct {
 	nonFinite *nonFinite // nil: all its values are finite. What is left out for that has nothing of what follows
 	part      rpc.Part   // without Keys and Values when they are on disk
 	size      int        // bytes of all values
+	counted   int64      // of its bytes, in the accounts of its job
 	keys      int        // their number
 	call      *psf.Call  // an update function instead of values
 	text      []byte     // as it came
@@ -66,6 +67,7 @@ func (d *delta) release() {
 func (d *delta) drop() {
 	d.of.job.stage.remove(d)
 	if d.dropped.CompareAndSwap(false, true) {
+		d.of.job.accounts.add(-d.counted, 0)
 		d.end()
 	}
 }
@@ -154,7 +156,11 @@ const (
 
 // runAll runs mailboxes that the caller owns, with a lot to do by several processors. From handed bytes on others do it.
 func runAll(idle []*partition, bytes, handed int64) {
-	workers := min(runtime.GOMAXPROCS(0), len(idle), 1+int(bytes/min(helpedBytes, handed)))
+	if len(idle) == 0 {
+		return
+	}
+	j := idle[0].of.job
+	workers := j.most(min(runtime.GOMAXPROCS(0), len(idle), 1+int(bytes/min(helpedBytes, handed))))
 	if workers < 2 && bytes < handed {
 		for _, p := range idle {
 			p.run()
@@ -163,14 +169,12 @@ func runAll(idle []*partition, bytes, handed int64) {
 	}
 	r := &runner{idle: slices.Clone(idle)}
 	if bytes < handed {
-		for range workers - 1 {
-			go r.run()
-		}
-		r.run()
-		return
+		workers--
+		defer r.run()
 	}
 	for range workers {
-		go r.run()
+		done := j.leaves()
+		go func() { defer done(); r.run() }()
 	}
 }
 

@@ -100,6 +100,9 @@ func (s *Server) push(m *member, x *rpc.Exchange) {
 		}
 	}
 	if e.Err == nil {
+		e.Err = j.count(e.Deltas)
+	}
+	if e.Err == nil {
 		j.wait(e.Deltas)
 	}
 	q.deltas = e.Deltas

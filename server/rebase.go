@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"thole.example/access"
 	"thole.example/budget"
 	"thole.example/format"
 	"thole.example/journal"
@@ -101,12 +102,12 @@ func (b *rebasing) begin(position uint64) error {
 	if b.head.Position != position {
 		return fmt.Errorf("a base of position %d, want %d: %w", b.head.Position, position, journal.ErrForeign)
 	}
-	b.r.beginJob(b.head.Job)
+	b.r.beginJob(access.JobName{Owner: b.head.Owner, Name: b.head.Job})
 	b.r.j.launch = b.head.Launch
 	for _, name := range b.head.Functions {
 		text, err := b.in.Note()
 		if err == nil {
-			err = b.r.j.define(name, text, nil)
+			err = b.r.j.define(name, text)
 		}
 		if err != nil {
 			return err
@@ -193,7 +194,7 @@ func (b *rebasing) store(number uint32, as *ssp.Matrix) (*store, error) {
 	if as.Name != st.meta.Name || as.Own != st.own || as.Rule != (st.rule != nil) || st.own && as.Bound != st.bound {
 		return nil, fmt.Errorf("matrix %d is %+v, and was created as %q: %w", number, *as, st.meta.Name, journal.ErrForeign)
 	}
-	st.number, st.nonFinite, st.accounts = number, m.NonFinite, accountsOf(b.r.j, &rpc.Exchange{From: &rpc.Peer{}})
+	st.number, st.nonFinite, st.accounts = number, m.NonFinite, b.r.j.accounts
 	return st, nil
 }
 

@@ -15,17 +15,18 @@ import (
 // rehearse does of a save what can go wrong before there are values worth saving, and leaves this server's mark in the
 // stage. It answers with what the format loses.
 func (s *Server) rehearse(ctx context.Context, j *job, a *rpc.Save) (*rpc.Response, error) {
-	same, err := s.same(ctx, a)
+	bucket := j.bucket()
+	same, err := same(ctx, bucket, a)
 	if err != nil {
 		return nil, err
 	}
-	switch err := s.Codecs.Replaceable(ctx, s.Bucket, a.Path, a.Replace || same); {
+	switch err := s.Codecs.Replaceable(ctx, bucket, a.Path, a.Replace || same); {
 	case errors.Is(err, fs.ErrExist):
 		return nil, fmt.Errorf("%s: %w (--force replaces it)", a.Path, rpc.ErrExists)
 	case err != nil:
 		return nil, err
 	}
-	over, err := s.Bucket.State(ctx, a.Path)
+	over, err := bucket.State(ctx, a.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +34,7 @@ func (s *Server) rehearse(ctx context.Context, j *job, a *rpc.Save) (*rpc.Respon
 		return nil, err
 	}
 	r := &rpc.Response{}
-	stage := format.NewStage(s.Bucket, a.Path, a.Stage)
+	stage := format.NewStage(bucket, a.Path, a.Stage)
 	name := stage.Name(fmt.Sprintf("mark.%d", a.Index))
 	if err := s.keep(ctx, j, stage.Tree); err != nil {
 		return nil, err
@@ -49,22 +50,22 @@ func (s *Server) rehearse(ctx context.Context, j *job, a *rpc.Save) (*rpc.Respon
 		return nil, err
 	}
 	w.Abort(ctx)
-	if err := blob.WriteAll(ctx, s.Bucket, name, []byte("here")); err != nil {
+	if err := blob.WriteAll(ctx, bucket, name, []byte("here")); err != nil {
 		return nil, format.Wrap(a.Codec, a.Path, err)
 	}
 	if err := context.Cause(j.ctx); err != nil { // the marks of the job may have been erased before this one was there
-		return nil, errors.Join(err, s.erase(ctx, stage.Tree))
+		return nil, errors.Join(err, s.erase(ctx, bucket, stage.Tree))
 	}
 	return r, nil
 }
 
 // same reports whether what lies at the path was saved by the same job.
-func (s *Server) same(ctx context.Context, a *rpc.Save) (bool, error) {
+func same(ctx context.Context, b blob.Bucket, a *rpc.Save) (bool, error) {
 	want, given := a.Files[a.Same]
 	if a.Same == "" || !given {
 		return false, nil
 	}
-	found, err := blob.ReadAll(ctx, s.Bucket, a.Path+"/"+a.Same, int64(len(want)))
+	found, err := blob.ReadAll(ctx, b, a.Path+"/"+a.Same, int64(len(want)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -75,8 +76,8 @@ func (s *Server) same(ctx context.Context, a *rpc.Save) (bool, error) {
 }
 
 // compare wants the marks of all servers in this one's bucket.
-func (s *Server) compare(ctx context.Context, a *rpc.Save) (*rpc.Response, error) {
-	marks, err := s.Bucket.List(ctx, format.NewStage(s.Bucket, a.Path, a.Stage).Tree)
+func compare(ctx context.Context, b blob.Bucket, a *rpc.Save) (*rpc.Response, error) {
+	marks, err := b.List(ctx, format.NewStage(b, a.Path, a.Stage).Tree)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ type mark struct {
 }
 
 // erase removes the marks of a rehearsal.
-func (s *Server) erase(ctx context.Context, tree string) error {
+func (s *Server) erase(ctx context.Context, b blob.Bucket, tree string) error {
 	s.mu.Lock()
 	release := s.marks[tree].release
 	delete(s.marks, tree)
@@ -102,7 +103,7 @@ func (s *Server) erase(ctx context.Context, tree string) error {
 	if release != nil {
 		defer release()
 	}
-	return s.Bucket.Remove(context.WithoutCancel(ctx), tree)
+	return b.Remove(context.WithoutCancel(ctx), tree)
 }
 
 // marksOf are the trees of a job that were not erased: interim checkpoints, and the stages of rehearsals whose client went away.
@@ -120,7 +121,7 @@ func (s *Server) marksOf(j *job) (trees []string) {
 // keep keeps the marks of a rehearsal until they are erased: nobody takes them for what a killed process left.
 func (s *Server) keep(ctx context.Context, j *job, tree string) error {
 	m := mark{of: j}
-	if b, can := s.Bucket.(blob.Sweeper); can {
+	if b, can := j.bucket().(blob.Sweeper); can {
 		var err error
 		if m.release, err = b.Hold(ctx, tree); err != nil {
 			return err
@@ -155,7 +156,7 @@ func (s *Server) interim(ctx context.Context, j *job, path string) error {
 	}
 	s.mu.Unlock()
 	if ended != nil {
-		return errors.Join(ended, s.Bucket.Remove(context.WithoutCancel(ctx), path))
+		return errors.Join(ended, j.bucket().Remove(context.WithoutCancel(ctx), path))
 	}
 	return nil
 }

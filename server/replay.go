@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"thole.example/access"
 	"thole.example/budget"
 	"thole.example/format"
 	"thole.example/journal"
@@ -66,7 +67,7 @@ type replay struct {
 	last  map[int]uint64    // change of each task
 	ends  []chan struct{}   // of their connections
 
-	name    string // of the job: there is none before somebody has joined
+	name    access.JobName // of the job: there is none before somebody has joined
 	attempt int
 	ctx     context.Context // of run
 	free    func() bool     // has the job not end with that any more
@@ -169,7 +170,7 @@ func (r *replay) run(ctx context.Context) (live bool, err error) {
 func (r *replay) hasEnded() bool {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
-	return r.s.jobs[r.j.name] != r.j
+	return r.s.jobs[r.j.full] != r.j
 }
 
 // job is the name of the job, as far as it is known.
@@ -283,7 +284,7 @@ func (r *replay) fits(kind uint32) bool {
 	switch {
 	case r.j != nil:
 		return kind != recordBegin
-	case r.name != "":
+	case r.name != access.JobName{}:
 		return kind == recordJoin
 	}
 	return kind == recordBegin
@@ -316,7 +317,8 @@ var replays = map[uint32]func(r *replay, body []byte) error{
 
 // beginning is what the first record says.
 type beginning struct {
-	Job string `json:"job"`
+	Job   string `json:"job"`
+	Owner string `json:"owner,omitempty"`
 }
 
 // joining is what the log has of a Join.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"thole.example/access"
 	"thole.example/budget"
 	"thole.example/journal"
 	"thole.example/rpc"
@@ -19,21 +20,21 @@ func (r *replay) begin(body []byte) error {
 	if err := json.Unmarshal(body, &b); err != nil {
 		return err
 	}
-	r.name = b.Job
+	r.name = access.JobName{Owner: b.Owner, Name: b.Job}
 	return nil
 }
 
 // beginJob makes a job of the name.
-func (r *replay) beginJob(name string) {
+func (r *replay) beginJob(name access.JobName) {
 	r.s.mu.Lock()
 	before := r.s.jobs[name]
 	r.j = r.s.newJob(name, r.log)
-	r.j.about.charge = r.s.Ledger.Force(budget.Metadata, jobBytes+2*int64(len(name)))
+	r.j.about.charge = r.s.Ledger.Force(budget.Metadata, jobBytes+2*int64(len(name.Name)))
 	r.s.mu.Unlock()
 	j := r.j // what it loads ends with the replay
 	r.free = context.AfterFunc(r.ctx, func() { j.cancel(context.Cause(r.ctx)) })
 	if before != nil { // it had ended, and the server died before its log was removed
-		before.post(ssp.Abort{Err: fmt.Errorf("job %q has begun again: %w", name, rpc.ErrAborted)}, nil)
+		before.post(ssp.Abort{Err: fmt.Errorf("job %q has begun again: %w", name.Name, rpc.ErrAborted)}, nil)
 	}
 }
 
@@ -60,7 +61,7 @@ func (r *replay) join(body []byte) error {
 	}
 	at := &seat{conn: r.s.conns.Add(1)}
 	x := r.exchange(&rpc.Request{Op: rpc.OpJoin}, r.connect(a.Task, a.Name, at), r.must)
-	r.s.bring(at, x, &a.Join, nil)
+	r.s.bring(at, x, &joinArgs{a.Join, r.j.full}, nil)
 	r.under.Wait()
 	return r.oddity()
 }
@@ -108,7 +109,7 @@ func (r *replay) change(body []byte) error {
 	if err != nil {
 		return err
 	}
-	serve, c := ops[q.Op], change{m.task, q.Seq}
+	serve, c := operationOf(q.Op).serve, change{m.task, q.Seq}
 	if err = r.turn(c); err == nil && q.Op == rpc.OpPush && slices.ContainsFunc(q.Parts, func(p rpc.Part) bool { return p.Values == nil }) {
 		err = fmt.Errorf("a change that asks for values: %w", journal.ErrForeign)
 	}

@@ -68,11 +68,11 @@ func (r *restores) last(changed func(task int) uint64) (all []restoredBy) {
 // it is there. The job may replace that checkpoint by a later one of its own, or base increments on it.
 func (s *Server) restore(ctx context.Context, j *job, stores []*store, path string, place func()) (out rpc.Restored, err error) {
 	defer s.recovered(&err)
-	over, err := s.Bucket.State(ctx, path)
+	over, err := j.bucket().State(ctx, path)
 	if err != nil {
 		return out, err
 	}
-	chain, err := state.OpenChain(ctx, s.Bucket, path)
+	chain, err := state.OpenChain(ctx, j.bucket(), path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return out, &kindError{err, rpc.ErrNotFound}
@@ -86,6 +86,11 @@ func (s *Server) restore(ctx context.Context, j *job, stores []*store, path stri
 			in.Close()
 		}
 	}()
+	for _, in := range chain {
+		if err := in.VerifyRest(ctx); err != nil {
+			return out, err
+		}
+	}
 	l := loading{s: s}
 	defer l.drop()
 	last := chain[len(chain)-1]

@@ -6,56 +6,167 @@ import (
 	"time"
 
 	"thole.example/access"
+	"thole.example/blob"
 	"thole.example/rpc"
+	"thole.example/ssp"
 )
 
-// needs is the table of what each operation needs, beside that of who serves it.
-var needs = map[rpc.Op]access.Right{
-	rpc.OpJoin:    access.Write, // a task takes part in the clocks of all
-	rpc.OpLeave:   access.Write,
-	rpc.OpQuit:    access.Write,
-	rpc.OpMembers: access.Read,
-	rpc.OpCreate:  access.Write,
-	rpc.OpPull:    access.Read,
-	rpc.OpPush:    access.Write,
-	rpc.OpBarrier: access.Read,
-	rpc.OpGet:     access.Read,
-	rpc.OpUpdate:  access.Write,
-	rpc.OpSave:    access.Write,
-	rpc.OpCommit:  access.Write,
-	rpc.OpAbort:   access.Write,
-	rpc.OpLoad:    access.Write,
-	rpc.OpFollow:  access.Read,
-	rpc.OpLook:    access.Write, // of a stored model, for loading it
-	rpc.OpDefine:  access.Write, // it runs here
-	rpc.OpDirect:  access.Write,
-	rpc.OpCatalog: access.Read,
-	rpc.OpPrune:   access.Write,
-	rpc.OpMove:    access.Write,
-	rpc.OpAwait:   access.Write,
-	rpc.OpMoving:  access.Write,
-	rpc.OpCopy:    access.Read | access.Write | access.Administer, // all jobs, with all that they have
+// subject is what an operation is about, and so where the server checks whether the connection's token is for it.
+type subject uint8
+
+const (
+	ofNothing subject = iota
+	ofTask            // the job that the connection has joined or follows
+	ofNamed           // the job that its argument names: Server.jobNamed checks it
+	ofStore           // paths of the store, of the connection's job or, without one, of its token
+	ofServer          // all jobs, with all that they have
+)
+
+// operation is a row of the table of operations.
+type operation struct {
+	needs  access.Right
+	of     subject
+	reader bool // also over a connection that follows its job
+	works  bool // it takes time of a processor, and waits for its job's turn
+	serve  func(s *Server, m *member, x *rpc.Exchange)
 }
 
-// allowed refuses what the connection's token has no right to, before anything is looked at: what is refused so tells nothing of
-// what there is. What stands in no table needs every right.
-func allowed(x *rpc.Exchange) error {
-	if x.From.Grant == nil {
+// operations is the table of all operations: what each needs, what it is about, and what serves it. serve gets the member of the
+// connection, which is nil unless the operation is of a task.
+func operations() [rpc.Ops]operation {
+	return [rpc.Ops]operation{
+		rpc.OpInvalid: {needs: everyRight, serve: (*Server).unknown},
+		rpc.OpJoin:    {access.Write, ofNamed, false, false, (*Server).join}, // a task takes part in the clocks of all
+		rpc.OpFollow:  {access.Read, ofNamed, true, false, (*Server).follow},
+		rpc.OpMove:    {access.Write, ofNamed, true, false, (*Server).order},
+		rpc.OpCopy:    {everyRight, ofServer, false, false, (*Server).copyLogs},
+		rpc.OpLeave:   {access.Write, ofTask, false, false, (*Server).leave},
+		rpc.OpQuit:    {access.Write, ofTask, false, false, (*Server).quit},
+		rpc.OpMembers: {access.Read, ofTask, false, false, (*Server).members},
+		rpc.OpCreate:  {access.Write, ofTask, false, false, (*Server).create},
+		rpc.OpPull:    {access.Read, ofTask, true, true, (*Server).pull},
+		rpc.OpPush:    {access.Write, ofTask, false, true, (*Server).push},
+		rpc.OpBarrier: {access.Read, ofTask, false, false, (*Server).barrier},
+		rpc.OpGet:     {access.Read, ofTask, true, true, (*Server).get},
+		rpc.OpUpdate:  {access.Write, ofTask, true, true, (*Server).update},
+		rpc.OpSave:    {access.Write, ofTask, false, false, (*Server).save},
+		rpc.OpCommit:  {access.Write, ofTask, false, false, (*Server).commit},
+		rpc.OpAbort:   {access.Write, ofTask, false, false, (*Server).abort},
+		rpc.OpLoad:    {access.Write, ofTask, false, false, (*Server).load},
+		rpc.OpLook:    {access.Write, ofTask, false, false, (*Server).look},  // of a stored model, for loading it
+		rpc.OpDefine:  {access.Write, ofTask, true, false, (*Server).define}, // it runs here
+		rpc.OpDirect:  {access.Write, ofTask, false, true, (*Server).direct},
+		rpc.OpCatalog: {access.Read, ofStore, true, false, (*Server).catalog},
+		rpc.OpPrune:   {access.Write, ofTask, false, false, (*Server).prune},
+		rpc.OpAwait:   {access.Write, ofTask, false, false, (*Server).await},
+		rpc.OpMoving:  {access.Write, ofTask, false, false, (*Server).moving},
+	}
+}
+
+const everyRight = access.Read | access.Write | access.Administer
+
+// ops is that table.
+var ops = operations()
+
+// operationOf is the row of an operation; one that is not known is served as OpInvalid.
+func operationOf(op rpc.Op) *operation {
+	if op >= rpc.Op(rpc.Ops) {
+		op = rpc.OpInvalid
+	}
+	return &ops[op]
+}
+
+// unknown answers an operation that there is not.
+func (s *Server) unknown(_ *member, x *rpc.Exchange) {
+	x.Fail(fmt.Errorf("operation %d: %w", x.Op, rpc.ErrMalformed))
+}
+
+// allowed refuses what the connection's token has no right to, before anything is looked at: the refusal says nothing about what is
+// there.
+func (o *operation) allowed(m *member, x *rpc.Exchange) error {
+	grant := x.From.Grant
+	if grant == nil {
 		return nil
 	}
-	need, ok := needs[x.Op]
-	if !ok {
-		need = access.Read | access.Write | access.Administer
-	}
+	need := o.needs
 	for i := range x.Parts {
 		if p := &x.Parts[i]; p.Values != nil || p.Make { // whatever the operation, it brings something
 			need |= access.Write
 		}
 	}
-	if err := x.From.Grant.Check(need); err != nil {
+	err := grant.Check(need)
+	if err == nil && m != nil {
+		err = m.inScope(grant)
+	}
+	if err != nil {
 		return fmt.Errorf("%w: %w", rpc.ErrRefused, err)
 	}
 	return nil
+}
+
+// inScope returns a *access.ScopeError if the list of tokens has changed and the member's job is not the token's any more.
+func (m *member) inScope(grant *access.Grant) error {
+	terms := grant.Terms()
+	if terms == m.terms.Load() {
+		return nil
+	}
+	if err := terms.CheckJob(m.job.full); err != nil {
+		return err
+	}
+	m.terms.Store(terms)
+	return nil
+}
+
+// jobNamed is the job that the other side of a connection means by a name, which need not exist. The error says nothing about whether it
+// does.
+func jobNamed(x *rpc.Exchange, name string) (access.JobName, error) {
+	terms := x.From.Grant.Terms()
+	full := terms.Job(name)
+	if err := terms.CheckJob(full); err != nil {
+		return full, fmt.Errorf("%w: %w", rpc.ErrRefused, err)
+	}
+	return full, nil
+}
+
+// find is the job that the other side of a connection means by a name. To a token that is not for it it does not exist.
+func (s *Server) find(x *rpc.Exchange, name string) (*job, bool) {
+	full, err := jobNamed(x, name)
+	if err != nil {
+		return nil, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.jobs[full]
+	return j, j != nil
+}
+
+// called is what a job is called in an error of this one: jobs of another owner are not named.
+func (j *job) called(other *job) string {
+	if other.owner != j.owner {
+		return "another job"
+	}
+	return fmt.Sprintf("job %q", other.name)
+}
+
+// bucketOf is the store as the terms of a token allow it.
+func (s *Server) bucketOf(terms func() *access.Terms) blob.Bucket {
+	if terms() == nil {
+		return s.Bucket
+	}
+	return blob.Guard(s.Bucket, func(name string, write bool) error {
+		if err := terms().CheckPath(name, write); err != nil {
+			return fmt.Errorf("%w: %w", rpc.ErrRefused, err)
+		}
+		return nil
+	})
+}
+
+// bucket is the store as the job may use it. What a log says was allowed when it was done.
+func (j *job) bucket() blob.Bucket {
+	if j.log.replaying() {
+		return j.server.Bucket
+	}
+	return j.server.bucketOf(j.owner.Terms)
 }
 
 // Pace implements rpc.Pacer: no more requests are served than the limits of the token and of the job allow.
@@ -73,11 +184,11 @@ func (s *Server) Pace(from *rpc.Peer) time.Duration {
 
 var _ rpc.Pacer = (*Server)(nil)
 
-// accounts are whom a matrix is counted for: its job, and the token that had it made.
+// accounts are whom memory is counted for: a job, and its owner.
 type accounts []*access.Account
 
-func accountsOf(j *job, x *rpc.Exchange) (all accounts) {
-	for _, a := range []*access.Account{j.account, x.From.Grant.Account()} {
+func accountsOf(j *job) (all accounts) {
+	for _, a := range []*access.Account{j.account, j.owner.Account()} {
 		if a != nil {
 			all = append(all, a)
 		}
@@ -93,6 +204,25 @@ func (all accounts) take(bytes, partitions int64) error {
 			return fmt.Errorf("%w: %w", rpc.ErrRefused, err)
 		}
 	}
+	return nil
+}
+
+// count counts updates until they are applied, if the accounts have room for them.
+func (j *job) count(deltas []ssp.Delta[*delta]) error {
+	if len(j.accounts) == 0 {
+		return nil
+	}
+	n := int64(0)
+	for _, d := range deltas {
+		n += d.Data.bytes()
+	}
+	if n > j.accounts.left() && !j.log.replaying() { // what was accepted is
+		return j.accounts.full()
+	}
+	for _, d := range deltas {
+		d.Data.counted = d.Data.bytes()
+	}
+	j.accounts.add(n, 0)
 	return nil
 }
 
@@ -112,7 +242,7 @@ func (all accounts) left() int64 {
 	return left
 }
 
-// full is the error of whoever wants more than is left.
+// full is the error of a request for more than is left.
 func (all accounts) full() error {
 	least := all[0]
 	for _, a := range all {

@@ -7,15 +7,21 @@ import (
 	"thole.example/rpc"
 )
 
-// Every operation that is served stands in the table of rights.
-func TestEveryOperationNeedsARight(t *testing.T) {
-	for op := range ops {
-		if needs[op] == 0 {
-			t.Errorf("%v needs no right", op)
+// Every operation has a name, a right, a subject and something that serves it: one that is added to package rpc fails here until it has.
+func TestEveryOperationIsInTheTable(t *testing.T) {
+	for i := range rpc.Ops {
+		op, row := rpc.Op(i), operationOf(rpc.Op(i))
+		switch {
+		case op.String() == "":
+			t.Errorf("operation %d has no name", i)
+		case row.needs == 0 || row.serve == nil:
+			t.Errorf("%v is not in the table of operations", op)
+		case (row.of == ofNothing) != (op == rpc.OpInvalid):
+			t.Errorf("%v is about nothing", op)
 		}
 	}
-	if len(needs) != len(ops)+4 { // join, follow, move and copy are served apart
-		t.Errorf("%d operations in the table of rights, %d are served", len(needs), len(ops)+4)
+	if operationOf(rpc.Op(rpc.Ops)) != operationOf(rpc.OpInvalid) || operationOf(rpc.OpInvalid).needs != everyRight {
+		t.Error("an unknown operation does not need every right")
 	}
 }
 
@@ -23,7 +29,7 @@ func TestEveryOperationNeedsARight(t *testing.T) {
 func TestPace(t *testing.T) {
 	s := &Server{}
 	secret := access.NewSecret()
-	table := access.NewTable([]access.Token{{Name: "a", Hash: secret.Hash(), Limits: access.Limits{Requests: 1}}})
+	table := access.NewTable([]access.Token{{Name: "a", Key: secret.Key(), Limits: access.Limits{Requests: 1}}})
 	slow := table.Holder(secret)
 	one, two, other := &rpc.Peer{Grant: slow}, &rpc.Peer{Grant: slow}, &rpc.Peer{}
 	if s.Pace(one) > 0 {

@@ -155,7 +155,7 @@ func (s *Server) writer(ctx context.Context, j *job, a *rpc.Save, stores []*stor
 	if slices.ContainsFunc(stores, func(st *store) bool { return st.parts.Bits > 0 }) { // whatever partitions are here
 		opts.Relay = s.Codecs.Relay()
 	}
-	return format.Create(ctx, c, s.Bucket, a.Path, ms, opts)
+	return format.Create(ctx, c, j.bucket(), a.Path, ms, opts)
 }
 
 // saved describes the matrix as it is saved: without what only training needs, and cut as the matrix says, whatever the
@@ -306,7 +306,7 @@ func (s *store) putBlock(ctx context.Context, w format.Writer, id int, b matrix.
 func (s *Server) commit(m *member, x *rpc.Exchange) {
 	m.withSave(x, func(ctx context.Context, a *rpc.Save) (*rpc.Response, error) {
 		if a.Rehearsal {
-			return s.compare(ctx, a)
+			return compare(ctx, m.job.bucket(), a)
 		}
 		w, first := m.job.saves.take(a.Stage)
 		if over := context.Cause(m.job.ctx); over != nil && !first {
@@ -342,7 +342,7 @@ func (s *Server) commit(m *member, x *rpc.Exchange) {
 				return nil, err
 			}
 		}
-		over, err := s.Bucket.State(ctx, a.Path)
+		over, err := m.job.bucket().State(ctx, a.Path)
 		if err != nil && !a.Checkpoint {
 			return nil, err
 		}
@@ -362,7 +362,7 @@ func (s *Server) commit(m *member, x *rpc.Exchange) {
 func (s *Server) abort(m *member, x *rpc.Exchange) {
 	m.withSave(x, func(ctx context.Context, a *rpc.Save) (*rpc.Response, error) {
 		if a.Rehearsal {
-			return nil, s.erase(ctx, format.NewStage(s.Bucket, a.Path, a.Stage).Tree)
+			return nil, s.erase(ctx, m.job.bucket(), format.NewStage(s.Bucket, a.Path, a.Stage).Tree)
 		}
 		if a.Committed {
 			m.job.tracked.confirm(a.Stage)

@@ -33,7 +33,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,6 +57,8 @@ type Server struct {
 	Ledger  *budget.Ledger // bounds what the process takes; nil: nothing does. The network has the same one
 
 	JobLimits access.Limits // of each job, whoever's it is
+	// Tokens are those of the network, the owners of jobs. nil: jobs have no owners.
+	Tokens *access.Table
 
 	// Role is what the process has to be while it answers: another may be in its place. nil: nobody else can be.
 	Role Role
@@ -90,11 +91,11 @@ type Server struct {
 	start   time.Time
 
 	mu      sync.Mutex
-	jobs    map[string]*job
-	endings map[string]*job // attempts that have ended and not given everything back yet, by the names of their jobs
-	pasts   []past          // jobs that came to their end, the last ones
+	jobs    map[access.JobName]*job
+	endings map[access.JobName]*job // attempts that have ended and not given everything back yet, by the names of their jobs
+	pasts   []past                  // jobs that came to their end, the last ones
 	// launches are those of jobs that have ended otherwise (rpc.Join.Launch), by name: no lower one comes after them.
-	launches map[string]int
+	launches map[access.JobName]int
 	marks    map[string]mark         // of rehearsals, by stage
 	folders  map[string]*folderClaim // folders that jobs write checkpoints to
 	targets  map[string]target       // paths that jobs have rehearsed a save to
@@ -102,6 +103,7 @@ type Server struct {
 	leaving  bool                    // it takes no new jobs
 	copies   copies
 	copying  atomic.Pointer[Copying] // nil: it copies no logs
+	shares   shares
 }
 
 // now is the time for the cores of jobs.
@@ -112,68 +114,21 @@ func (s *Server) now() time.Duration {
 
 // Serve implements rpc.Handler.
 func (s *Server) Serve(x *rpc.Exchange) {
-	if err := cmp.Or(allowed(x), s.inRole(x)); err != nil {
+	m, op := memberOf(x.From), operationOf(x.Op)
+	if err := cmp.Or(op.allowed(m, x), s.inRole(x)); err != nil {
 		x.Fail(err)
 		return
 	}
-	switch x.Op {
-	case rpc.OpJoin:
-		s.decoded(x)
-		s.join(x)
-		return
-	case rpc.OpFollow:
-		s.follow(x)
-		return
-	case rpc.OpMove:
-		s.order(x)
-		return
-	case rpc.OpCopy:
-		s.copyLogs(x)
-		return
-	}
-	m := memberOf(x.From)
-	serve := ops[x.Op]
 	s.decoded(x)
 	switch {
-	case m == nil && x.Op == rpc.OpCatalog: // whoever looks where a job is has none yet
-		s.catalogOf(x)
-	case serve == nil:
-		x.Fail(fmt.Errorf("operation %d: %w", x.Op, rpc.ErrMalformed))
-	case m == nil:
+	case op.of == ofTask && m == nil:
 		x.Fail(fmt.Errorf("%v from a connection over which no task has joined: %w", x.Op, rpc.ErrRefused))
-	case m.reads && !slices.Contains(readerOps, x.Op):
+	case m != nil && m.reads && !op.reader && op.of == ofTask:
 		x.Fail(fmt.Errorf("%v by a reader of job %q, who is none of its tasks: %w", x.Op, m.job.name, rpc.ErrRefused))
 	default:
-		serve(s, m, x)
+		op.serve(s, m, x)
 	}
 }
-
-// ops is the table of what a task can ask.
-var ops = map[rpc.Op]func(s *Server, m *member, x *rpc.Exchange){
-	rpc.OpLeave:   (*Server).leave,
-	rpc.OpQuit:    (*Server).quit,
-	rpc.OpMembers: (*Server).members,
-	rpc.OpCreate:  (*Server).create,
-	rpc.OpPull:    (*Server).pull,
-	rpc.OpPush:    (*Server).push,
-	rpc.OpBarrier: (*Server).barrier,
-	rpc.OpGet:     (*Server).get,
-	rpc.OpUpdate:  (*Server).update,
-	rpc.OpSave:    (*Server).save,
-	rpc.OpCommit:  (*Server).commit,
-	rpc.OpAbort:   (*Server).abort,
-	rpc.OpLoad:    (*Server).load,
-	rpc.OpDefine:  (*Server).define,
-	rpc.OpLook:    (*Server).look,
-	rpc.OpDirect:  (*Server).direct,
-	rpc.OpCatalog: (*Server).catalog,
-	rpc.OpPrune:   (*Server).prune,
-	rpc.OpAwait:   (*Server).await,
-	rpc.OpMoving:  (*Server).moving,
-}
-
-// readerOps are what somebody can ask who is no task.
-var readerOps = []rpc.Op{rpc.OpPull, rpc.OpGet, rpc.OpUpdate, rpc.OpDefine, rpc.OpCatalog}
 
 // refuse answers with an error: why the task is not of the job, if that is so, or else err.
 func (m *member) refuse(x *rpc.Exchange, err error) {
@@ -228,7 +183,7 @@ func (s *Server) drop(j *job) {
 	}
 	go func() {
 		for _, tree := range marks {
-			_ = s.erase(context.Background(), tree) // there is nobody to tell
+			_ = s.erase(context.Background(), s.Bucket, tree) // there is nobody to tell
 		}
 		j.saves.endAll(saves, others)
 		s.close(j)
@@ -261,7 +216,7 @@ func (s *Server) close(j *job) {
 		}
 	}
 	done()
-	s.logger().Info("job ended", "job", j.name)
+	s.logger().Info("job ended", "job", j.full.String())
 }
 
 // close gives the partition's memory back.

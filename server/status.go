@@ -88,6 +88,7 @@ func (l look) do() {
 // status is for the job's mailbox.
 func (j *job) status() JobStatus {
 	out := JobStatus{Report: j.core.Report(j.server.now(), (*request).partitions)}
+	out.Job = j.full.String()
 	for _, s := range (*j.stores.Load())[1:] {
 		out.Tables = append(out.Tables, s.status())
 	}

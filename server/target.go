@@ -81,7 +81,7 @@ func (s *Server) takeTarget(j *job, path string, over blob.State) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t, ok := s.targets[path]; ok && t.of != j {
-		return fmt.Errorf("%s: job %q will save there: %w", path, t.of.name, rpc.ErrExists)
+		return fmt.Errorf("%s: %s will save there: %w", path, j.called(t.of), rpc.ErrExists)
 	}
 	if j.ctx.Err() != nil {
 		return nil // nobody would give it back

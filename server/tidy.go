@@ -23,7 +23,7 @@ func (s *Server) tidy(j *job, last string, keep int) {
 		defer j.tidying.Store(false)
 		folder := blob.Parent(last)
 		err := s.try(func() {
-			if err := s.tidyFolder(j.ctx, last, keep); err != nil && j.ctx.Err() == nil {
+			if err := s.tidyFolder(j.ctx, j.bucket(), last, keep); err != nil && j.ctx.Err() == nil {
 				s.logger().Warn("old checkpoints could not be removed", "folder", folder, "err", err)
 			}
 		})
@@ -35,12 +35,12 @@ func (s *Server) tidy(j *job, last string, keep int) {
 
 // tidyFolder tidies the folder of the checkpoint last. Later ones are left as they are, and count for nothing: the training went back
 // behind them, and replaces them when it comes there.
-func (s *Server) tidyFolder(ctx context.Context, last string, keep int) error {
-	if err := state.Sweep(ctx, s.Bucket, blob.Parent(last)); err != nil {
+func (s *Server) tidyFolder(ctx context.Context, b blob.Bucket, last string, keep int) error {
+	if err := state.Sweep(ctx, b, blob.Parent(last)); err != nil {
 		return err
 	}
 	list := func() ([]state.Entry, error) {
-		all, err := state.List(ctx, s.Bucket, blob.Parent(last))
+		all, err := state.List(ctx, b, blob.Parent(last))
 		return slices.DeleteFunc(all, func(e state.Entry) bool { return e.Stepped() && e.Path > last }), err
 	}
 	all, err := list()
@@ -48,7 +48,7 @@ func (s *Server) tidyFolder(ctx context.Context, last string, keep int) error {
 		return err
 	}
 	if oldest := oldestKept(all, keep); oldest != "" && depth(all, oldest) >= deepChain {
-		if err := state.Compact(ctx, s.Bucket, oldest, nil); err != nil {
+		if err := state.Compact(ctx, b, oldest, nil); err != nil {
 			return err
 		}
 		if all, err = list(); err != nil {
@@ -60,7 +60,7 @@ func (s *Server) tidyFolder(ctx context.Context, last string, keep int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := s.Bucket.Remove(ctx, e.Path); err != nil {
+		if err := b.Remove(ctx, e.Path); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -22,29 +23,26 @@ import (
 // locked is a server with tokens.
 type locked struct {
 	t       *testing.T
+	server  *server.Server
+	listens rpc.Listener
 	addr    string
 	table   *access.Table
 	secrets map[string]access.Secret
 }
 
-// lock starts a server; tokens are rights and limits by name.
-func lock(t *testing.T, job string, ledger *budget.Ledger, tokens map[string]string) *locked {
+// lock starts a server; tokens are rights, scope and limits by name.
+func lock(t *testing.T, job string, ledger *budget.Ledger, tokens map[string]string, more ...func(s *server.Server)) *locked {
 	t.Helper()
 	l := &locked{t: t, secrets: map[string]access.Secret{}}
 	var all []access.Token
 	for name, text := range tokens {
-		rights, limits, _ := strings.Cut(text, " ")
-		one := access.Token{Name: name}
 		s := access.NewSecret()
-		l.secrets[name], one.Hash = s, s.Hash()
-		var err error
-		if one.Rights, err = access.ParseRights(rights); err != nil {
+		l.secrets[name] = s
+		one, err := access.ParseTokens(fmt.Appendf(nil, "%s %v %s", name, s.Key(), text))
+		if err != nil {
 			t.Fatal(err)
 		}
-		if one.Limits, err = access.ParseLimits(limits); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, one)
+		all = append(all, one...)
 	}
 	l.table = access.NewTable(all)
 	funcs, err := psf.NewTable(psf.Funcs(), optim.Rules())
@@ -55,13 +53,16 @@ func lock(t *testing.T, job string, ledger *budget.Ledger, tokens map[string]str
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server.Server{Funcs: funcs, Codecs: codecs, Bucket: &blob.Mem{}, JobLimits: limits, Ledger: ledger}
-	lis, err := tcp.Network{Tokens: l.table, Ledger: ledger}.Listen(t.Context(), "127.0.0.1:0", s)
+	l.server = &server.Server{Funcs: funcs, Codecs: codecs, Bucket: &blob.Mem{}, JobLimits: limits, Ledger: ledger, Tokens: l.table}
+	for _, set := range more {
+		set(l.server)
+	}
+	lis, err := tcp.Network{Tokens: l.table, Ledger: ledger}.Listen(t.Context(), "127.0.0.1:0", l.server)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { lis.Close() })
-	l.addr = lis.Addr()
+	l.addr, l.listens = lis.Addr(), lis
 	return l
 }
 
@@ -87,7 +88,7 @@ func (l *locked) task(name, job string) *ps.Client {
 
 // A token that lacks a right is refused every operation that needs it by the right's name alone, whatever is there.
 func TestRightsAreNeeded(t *testing.T) {
-	l := lock(t, "", nil, map[string]string{"reader": "read", "writer": "write", "admin": "administer"})
+	l := lock(t, "", nil, map[string]string{"reader": "read jobs=writer/secret-*", "writer": "write", "admin": "administer"})
 	w := l.task("writer", "secret-job")
 	if err := w.Create(t.Context(), "range", meta("m", 2, 4, matrix.RowDense)); err != nil {
 		t.Fatal(err)
@@ -105,7 +106,7 @@ func TestRightsAreNeeded(t *testing.T) {
 		}
 		defer conn.Close()
 		for op, right := range lacks {
-			for _, arg := range []string{`{"job": "secret-job", "tasks": 1}`, `{"job": "nowhere", "tasks": 1}`, "noise"} {
+			for _, arg := range []string{`{"job": "writer/secret-job", "tasks": 1}`, `{"job": "nowhere", "tasks": 1}`, "noise"} {
 				_, err := conn.Start(t.Context(), &rpc.Request{Op: op, Arg: []byte(arg)}).Wait(t.Context())
 				if want := "server " + l.addr + ": refused: the token has no right to " + right; !errors.Is(err, rpc.ErrRefused) || err.Error() != want {
 					t.Errorf("%s: %v with %s: %v, want %s", name, op, arg, err, want)
@@ -126,7 +127,7 @@ func TestRightsAreNeeded(t *testing.T) {
 		!strings.Contains(err.Error(), "no right to write") {
 		t.Errorf("a pull that makes columns: %v", err)
 	}
-	r, err := ps.Follow(t.Context(), ps.Options{Network: l.network("reader"), Servers: []string{l.addr}, Job: "secret-job"})
+	r, err := ps.Follow(t.Context(), ps.Options{Network: l.network("reader"), Servers: []string{l.addr}, Job: "writer/secret-job"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +147,7 @@ func TestTableLimits(t *testing.T) {
 		l := lock(t, "partitions=6 bytes=1MiB", ledger, map[string]string{"a": "write bytes=100KiB partitions=8", "b": "write"})
 		refused := func(err error, want string) {
 			t.Helper()
-			if !errors.Is(err, rpc.ErrRefused) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "memory") {
+			if !errors.Is(err, rpc.ErrRefused) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "--memory") {
 				t.Errorf("got %v, want %q", err, want)
 			}
 		}
@@ -158,7 +159,7 @@ func TestTableLimits(t *testing.T) {
 		if err := one.Create(t.Context(), "range", split); err != nil {
 			t.Fatal(err)
 		}
-		refused(one.Create(t.Context(), "range", big), "the limit of the token is reached: bytes=102400")
+		refused(one.Create(t.Context(), "range", big), "the limit of the token is reached: memory=102400")
 		more := split
 		more.Name = "more"
 		refused(one.Create(t.Context(), "range", more), "the limit of the job is reached: partitions=6")
@@ -176,7 +177,7 @@ func TestTableLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 		big.Name, big.Cols = "bigger", 200_000
-		refused(b.Create(t.Context(), "range", big), "the limit of the job is reached: bytes=1048576")
+		refused(b.Create(t.Context(), "range", big), "the limit of the job is reached: memory=1048576")
 		for _, c := range []*ps.Client{one, two} {
 			if err := c.Leave(t.Context()); err != nil {
 				t.Fatal(err)
@@ -232,8 +233,36 @@ func TestGrowthLimit(t *testing.T) {
 		if err := push(0, 1000); err != nil {
 			t.Error(err)
 		}
-		if err := push(1000, 100_000); !errors.Is(err, rpc.ErrRefused) || !strings.Contains(err.Error(), "the limit of the token is reached: bytes=204800") {
+		if err := push(1000, 100_000); !errors.Is(err, rpc.ErrRefused) || !strings.Contains(err.Error(), "the limit of the token is reached: memory=204800") {
 			t.Errorf("100,000 new columns: %v", err)
+		}
+	}
+}
+
+// Updates that wait for their clock count for the limit of memory, until they are applied.
+func TestStagedLimit(t *testing.T) {
+	for _, ledger := range []*budget.Ledger{nil, budget.New(1 << 30)} {
+		l := lock(t, "", ledger, map[string]string{"a": "write memory=150KiB"})
+		c := l.task("a", "j")
+		if err := c.Create(t.Context(), "range", meta("w", 1, 10_000, matrix.RowDense)); err != nil {
+			t.Fatal(err)
+		}
+		m, err := c.Matrix("w")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Increment(matrix.NewDense(matrix.F64, m.Meta().Rect())); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.SyncClock(t.Context()); !errors.Is(err, rpc.ErrRefused) || !strings.Contains(err.Error(), "the limit of the token is reached: memory=153600") {
+			t.Errorf("80,000 bytes of updates next to a matrix of 80,000: %v", err)
+		}
+		c.Close()
+		for n := int64(1); n > 0; time.Sleep(time.Millisecond) {
+			if t.Context().Err() != nil {
+				t.Fatalf("%d bytes stay counted", n)
+			}
+			n, _ = l.table.Owner("a").Account().Used()
 		}
 	}
 }

@@ -52,6 +52,41 @@ func (in *Input) Verify(ctx context.Context, read func(bytes int64)) error {
 	return errors.Join(wrong...)
 }
 
+// VerifyRest reads what a training that continues does not read otherwise: the state of the job in each server's file, and the loose
+// objects. Damage there would otherwise go unnoticed until somebody needs them. It reads a frame at a time and decodes nothing; the first
+// error ends it.
+func (in *Input) VerifyRest(ctx context.Context) error {
+	for server := range in.Files {
+		if err := in.verifyJob(ctx, server); err != nil {
+			return format.Wrap(codec, blob.Join(in.path, name(server)), err)
+		}
+	}
+	for _, name := range in.Loose {
+		if _, err := in.Get(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verifyJob checks the frames of the state of the job in a server's file.
+func (in *Input) verifyJob(ctx context.Context, server int) error {
+	if err := in.open(ctx, server); err != nil {
+		return err
+	}
+	begin := in.Files[server].Job
+	r, err := in.reader.Rest(begin)
+	for err == nil && r.More() {
+		if err = context.Cause(ctx); err == nil {
+			_, _, _, err = r.next("the state of the job")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return r.wantSum(begin, in.Files[server].Sum, "the state of the job")
+}
+
 // strangers says which objects lie in the tree and are not of the checkpoint.
 func (in *Input) strangers(ctx context.Context) error {
 	objects, err := in.bucket.List(ctx, in.path)

@@ -137,7 +137,7 @@ func TestListIsFollowed(t *testing.T) {
 		}
 	}
 	line := func(name string, s access.Secret) string {
-		return fmt.Sprintln(access.Token{Name: name, Hash: s.Hash(), Rights: access.Read})
+		return fmt.Sprintln(access.Token{Name: name, Key: s.Key(), Rights: access.Read})
 	}
 	write(line("ann", ann))
 	list := tokenList{path: path, log: slog.New(slog.DiscardHandler)}

@@ -85,7 +85,7 @@ const (
 func makeToken(dir string) error {
 	t := access.Token{Name: "launch", Rights: access.Write}
 	secret := access.NewSecret()
-	t.Hash = secret.Hash()
+	t.Key = secret.Key()
 	for name, line := range map[string]string{tokensFile: t.String(), secretFile: secret.Text()} {
 		path := filepath.Join(dir, name)
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a launch before

@@ -252,6 +252,11 @@ func serve(ctx, asked context.Context, e *env, o *serverOptions, log *slog.Logge
 	if s.JobLimits, err = o.guard.limits(); err != nil {
 		return err
 	}
+	n := &tcp.Network{Name: is.Text(), Log: log, Ledger: o.ledger, NoChecksum: o.noChecksum}
+	if err := o.guard.secure(ctx, n, log); err != nil {
+		return err
+	}
+	s.Tokens = n.Tokens // before jobs come back from logs, which have owners
 	go s.Relieve(ctx)
 	seen := &admin.Admin{Server: s, Ledger: o.ledger, Ready: role.notReady}
 	left := o.drain(ctx, asked, s, func() { seen.Stop() }, end, log)
@@ -273,10 +278,6 @@ func serve(ctx, asked context.Context, e *env, o *serverOptions, log *slog.Logge
 		if err != nil {
 			return err
 		}
-	}
-	n := &tcp.Network{Name: is.Text(), Log: log, Ledger: o.ledger, NoChecksum: o.noChecksum}
-	if err := o.guard.secure(ctx, n, log); err != nil {
-		return err
 	}
 	l, err := n.Listen(ctx, o.listen, s)
 	if err != nil {

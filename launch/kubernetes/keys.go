@@ -72,8 +72,8 @@ func (l *Launch) Secret(now time.Time) (Object, error) {
 		return Object{}, fmt.Errorf("certificate of %s: %w", l.Name, err)
 	}
 	workers, watch := access.NewSecret(), access.NewSecret()
-	tokens := fmt.Sprintf("%v\n%v\n", access.Token{Name: "workers", Rights: access.Write, Hash: workers.Hash()},
-		access.Token{Name: "monitor", Rights: access.Administer, Hash: watch.Hash()})
+	tokens := fmt.Sprintf("%v\n%v\n", access.Token{Name: "workers", Rights: access.Write, Key: workers.Key()},
+		access.Token{Name: "monitor", Rights: access.Administer, Key: watch.Key()})
 	var data object
 	for _, one := range []struct {
 		key   string

@@ -115,7 +115,7 @@ func pageProof(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	p := secret.Prove(pageChallenge, nil)
-	if access.NewTable([]access.Token{{Name: "a", Hash: secret.Hash()}}).Prove(p, pageChallenge, nil) == nil {
+	if access.NewTable([]access.Token{{Name: "a", Key: secret.Key()}}).Prove(p, pageChallenge, nil) == nil {
 		t.Error("the proof of the example is none")
 	}
 	return hello{status: helloProve, name: string(p[:])}.bytes()

@@ -19,7 +19,7 @@ import (
 func TestEncryptedNetwork(t *testing.T) {
 	a, secret := newAuthority(t), access.NewSecret()
 	own := a.issue("client", time.Now().Add(time.Hour))
-	table := access.NewTable([]access.Token{{Name: "all", Hash: secret.Hash(), Rights: access.Write}})
+	table := access.NewTable([]access.Token{{Name: "all", Key: secret.Key(), Rights: access.Write}})
 	for _, place := range []string{"tcp", "unix"} {
 		t.Run(place, func(t *testing.T) {
 			rpctest.Run(t, func(t testing.TB, window int) (rpc.Network, string) {
@@ -109,7 +109,7 @@ func TestOldTLS(t *testing.T) {
 // Somebody who has no token is told the same whatever he sends, and nothing of the server.
 func TestStrangerLearnsNothing(t *testing.T) {
 	secret := access.NewSecret()
-	table := access.NewTable([]access.Token{{Name: "ann", Hash: secret.Hash(), Rights: access.Write}})
+	table := access.NewTable([]access.Token{{Name: "ann", Key: secret.Key(), Rights: access.Write}})
 	log := &journal{}
 	l := listen(t, Network{Name: "srv", Tokens: table, Log: log.logger()}, echo)
 	wrong := access.NewSecret().Prove(access.NewChallenge(), nil)
@@ -165,7 +165,7 @@ func TestStrangerLearnsNothing(t *testing.T) {
 // The handler knows whose requests it gets; the connections of a token that is removed end, and say why.
 func TestRemovedToken(t *testing.T) {
 	ann, bob := access.NewSecret(), access.NewSecret()
-	tokens := []access.Token{{Name: "ann", Hash: ann.Hash(), Rights: access.Write}, {Name: "bob", Hash: bob.Hash(), Rights: access.Read}}
+	tokens := []access.Token{{Name: "ann", Key: ann.Key(), Rights: access.Write}, {Name: "bob", Key: bob.Key(), Rights: access.Read}}
 	table := access.NewTable(tokens)
 	l := listen(t, Network{Tokens: table, Log: (&journal{}).logger()}, func(x *rpc.Exchange) {
 		x.Answer(&rpc.Response{Results: []rpc.Result{{Data: []byte(x.From.Grant.Name() + " " + x.From.Grant.Rights().String())}}})

@@ -9,6 +9,10 @@ import (
 	"thole.example/access"
 )
 
+// oldProofSize is the size of proofs by clients of earlier versions, which had the secret under a mask: they are told that the version is
+// another one.
+const oldProofSize = 48
+
 // challenge asks a client that has greeted for the proof of a token. Whatever is wrong with it, the answer is the same.
 func (n Network) challenge(nc net.Conn, addr string) (*access.Grant, error) {
 	c := access.NewChallenge()
@@ -24,6 +28,8 @@ func (n Network) challenge(nc net.Conn, addr string) (*access.Grant, error) {
 		return nil, &HandshakeError{addr, ErrToken, shake.Text}
 	case err != nil:
 		return nil, err
+	case h.status == helloProve && len(h.name) == oldProofSize:
+		return nil, &HandshakeError{addr, ErrVersion, "its proof of a token is that of an earlier version, want a signature"}
 	case h.status != helloProve || len(h.name) != access.ProofSize:
 		return nil, &HandshakeError{addr, ErrToken, fmt.Sprintf("%d bytes of status %d, want a proof", len(h.name), h.status)}
 	}

@@ -248,8 +248,24 @@ func (s *session) request(h head) error {
 		x.Fail(err)
 		return nil
 	}
+	end := s.turn(x)
 	rpc.Serve(s.l.handler, x, s.l.Log)
+	if end != nil {
+		end()
+	}
 	return nil
+}
+
+// turn waits until the handler lets the request be served.
+func (s *session) turn(x *rpc.Exchange) (end func()) {
+	h, ok := s.l.handler.(rpc.Scheduler)
+	if !ok {
+		return nil
+	}
+	if end = h.Turn(x, func() { s.in.pause(noRoom) }); end != nil {
+		s.in.resume()
+	}
+	return end
 }
 
 // tooLarge reports whether a message never has room in the ledger.

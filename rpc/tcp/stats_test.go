@@ -14,7 +14,7 @@ import (
 // The statistics count every request once, by operation and token, also of connections that are over, and refusals by reason.
 func TestStats(t *testing.T) {
 	ann, bob := access.NewSecret(), access.NewSecret()
-	table := access.NewTable([]access.Token{{Name: "ann", Hash: ann.Hash(), Rights: access.Write}, {Name: "bob", Hash: bob.Hash(), Rights: access.Read}})
+	table := access.NewTable([]access.Token{{Name: "ann", Key: ann.Key(), Rights: access.Write}, {Name: "bob", Key: bob.Key(), Rights: access.Read}})
 	l := listen(t, Network{Tokens: table, Strangers: 2, Log: (&journal{}).logger()}, func(x *rpc.Exchange) {
 		switch {
 		case x.Op == rpc.OpPush:

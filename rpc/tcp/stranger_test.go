@@ -15,7 +15,7 @@ import (
 // who has a token comes in and is served all the while.
 func TestStrangersDrip(t *testing.T) {
 	a, secret := newAuthority(t), access.NewSecret()
-	table := access.NewTable([]access.Token{{Name: "ann", Hash: secret.Hash(), Rights: access.Write}})
+	table := access.NewTable([]access.Token{{Name: "ann", Key: secret.Key(), Rights: access.Write}})
 	for _, c := range []struct {
 		name string
 		n    Network
@@ -111,7 +111,7 @@ func isTimeout(err error) bool {
 // A stranger has so long and no longer, whatever it sends; the time is that to the end of its greeting and proof.
 func TestStrangerDeadline(t *testing.T) {
 	secret := access.NewSecret()
-	table := access.NewTable([]access.Token{{Name: "ann", Hash: secret.Hash(), Rights: access.Write}})
+	table := access.NewTable([]access.Token{{Name: "ann", Key: secret.Key(), Rights: access.Write}})
 	inBubble(t, Network{Tokens: table, Timeout: 10 * time.Second}, handler(echo), func(b *bubble) {
 		nc := b.wire(relay{})
 		go func() { _, _ = nc.Write(hello{limit: 1, name: "slow"}.bytes()) }()
@@ -166,7 +166,7 @@ func TestQuota(t *testing.T) {
 func FuzzProve(f *testing.F) {
 	secret := access.NewSecret()
 	p := secret.Prove(access.NewChallenge(), nil)
-	table := access.NewTable([]access.Token{{Name: "ann", Hash: secret.Hash(), Rights: access.Write}})
+	table := access.NewTable([]access.Token{{Name: "ann", Key: secret.Key(), Rights: access.Write}})
 	f.Add(hello{status: helloProve, name: string(p[:])}.bytes())
 	f.Add(hello{limit: 5}.bytes())
 	f.Add([]byte("GET / HTTP/1.1\r\n"))
