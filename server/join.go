@@ -41,7 +41,7 @@ func (s *Server) join(m *member, x *rpc.Exchange) {
 		return
 	}
 	var err error
-	if a.full, err = jobNamed(x, a.Job); err == nil {
+	if a.full, err = s.jobNamed(x, a.Job); err == nil {
 		err = s.otherRole(&a.Join)
 	}
 	if err != nil {
@@ -159,8 +159,8 @@ func (s *Server) enter(a *joinArgs, log *jobLog) (*job, error) {
 
 // newJob is a job that nobody has joined. The server is locked.
 func (s *Server) newJob(full access.JobName, log *jobLog) *job {
-	j := &job{name: full.Name, full: full, owner: s.Tokens.Owner(full.Owner), server: s, core: ssp.NewJob[*delta, *request](full.Name), members: map[int64]*member{},
-		gone: make(chan struct{}), log: log}
+	j := &job{name: full.Name, full: full, owner: s.Tokens.Owner(full.Owner), server: s, core: ssp.NewJob[*delta, *request](full.Name),
+		members: map[int64]*member{}, gone: make(chan struct{}), log: log}
 	j.box.of, j.ownerGate = j, s.shares.of(j.owner)
 	j.gate.bound(s.JobLimits.Processors)
 	j.ctx, j.cancel = context.WithCancelCause(context.Background())
