@@ -69,7 +69,8 @@ func TestLimits(t *testing.T) {
 	if l, err := ParseLimits("bytes=7"); err != nil || l != (Limits{Memory: 7}) { // as lists of earlier versions have it
 		t.Errorf("got %+v, error %v", l, err)
 	}
-	for _, text := range []string{"bytes=1 memory=1", "memory", "weight=0", "weight=1001", "processors=-1", "=1", "bytes", "bytes=", "bytes=0", "bytes=-1", "bytes=1XB", "requests=1.5", "requests=2000000000",
+	for _, text := range []string{"bytes=1 memory=1", "memory", "weight=0", "weight=1001", "processors=-1", "=1",
+		"bytes", "bytes=", "bytes=0", "bytes=-1", "bytes=1XB", "requests=1.5", "requests=2000000000",
 		"partitions=1 partitions=2", "rows=7", "bytes=9999999999GiB"} {
 		if l, err := ParseLimits(text); err == nil {
 			t.Errorf("%q read as %+v, want an error", text, l)

@@ -123,7 +123,8 @@ func ParseTokens(text []byte) ([]Token, error) {
 		case keys[t.Key]:
 			err = fmt.Errorf("token %s has the secret of another", t.Name)
 		case twice && (!t.terms().equal(all[before].terms()) || t.Limits != all[before].Limits):
-			err = fmt.Errorf("token %s a second time with other rights, scope or limits: want lines of one name to differ in their keys alone", t.Name)
+			err = fmt.Errorf("token %s a second time with other rights, scope or limits, want lines of one name to differ in their keys alone",
+				t.Name)
 		case len(all) == tokenLimit:
 			err = fmt.Errorf("more than %d tokens", tokenLimit)
 		}

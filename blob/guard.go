@@ -11,7 +11,8 @@ type Guarded struct {
 	check  func(name string, write bool) error
 }
 
-// Guard is a bucket that refuses the names for which check returns an error. It is a Replacer, Claimer, Roomer and Sweeper, as far as the bucket is one.
+// Guard is a bucket that refuses the names for which check returns an error. It is a Replacer, Claimer, Roomer and Sweeper as far as the
+// bucket is one.
 func Guard(b Bucket, check func(name string, write bool) error) *Guarded { return &Guarded{b, check} }
 
 func (g *Guarded) read(name string) error  { return g.check(name, false) }

@@ -192,8 +192,9 @@ type Pacer interface {
 	Pace(from *Peer) time.Duration
 }
 
-// Scheduler is a handler that bounds how many requests are served at once. Turn is called by the goroutine that calls Serve, before it. It
-// may wait, and calls waits before it does; it ends when x.From is gone. The network calls end, if that is not nil, when Serve has returned.
+// Scheduler is a handler that bounds how many requests are served at once. Turn is called by the goroutine that calls Serve, before it.
+// It may wait, and calls waits before it does; it ends when x.From is gone. The network calls end, if that is not nil, when Serve has
+// returned.
 type Scheduler interface {
 	Turn(x *Exchange, waits func()) (end func())
 }

@@ -72,8 +72,8 @@ func (s *Server) decide(ctx context.Context, folder string, c *folderClaim) erro
 		return nil
 	}
 	release, err := blob.Await(ctx, b, folder, c.who, func(by *blob.Claimed) {
-		s.logger().Warn("waits for a claim: it lapses if whoever has it does not live any more", "job", c.of.full.String(), "folder", folder, "of", by.Who,
-			"most", by.Lapses.Round(time.Second))
+		s.logger().Warn("waits for a claim: it lapses if whoever has it does not live any more", "job", c.of.full.String(), "folder", folder,
+			"of", by.Who, "most", by.Lapses.Round(time.Second))
 	})
 	if err != nil {
 		release = nil
@@ -119,7 +119,8 @@ func (j *job) who() string {
 
 // mayName is what who says of a job, unless that has another owner.
 func (j *job) mayName(who string) string {
-	if own := fmt.Sprintf("job %q", access.JobName{Owner: j.full.Owner}); j.owner != nil && !strings.HasPrefix(who, strings.TrimSuffix(own, `"`)) {
+	own := fmt.Sprintf("job %q", access.JobName{Owner: j.full.Owner})
+	if j.owner != nil && !strings.HasPrefix(who, strings.TrimSuffix(own, `"`)) {
 		return "another job"
 	}
 	return who

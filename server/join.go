@@ -43,7 +43,7 @@ func (s *Server) join(m *member, x *rpc.Exchange) {
 	}
 	err := checkJoin(&a.Join)
 	if err == nil {
-		a.full, err = jobNamed(x, a.Job)
+		a.full, err = s.jobNamed(x, a.Job)
 	}
 	if err == nil {
 		err = s.otherRole(&a.Join)

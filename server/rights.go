@@ -119,7 +119,10 @@ func (m *member) inScope(grant *access.Grant) error {
 
 // jobNamed is the job that the other side of a connection means by a name, which need not exist. The error says nothing about whether it
 // does.
-func jobNamed(x *rpc.Exchange, name string) (access.JobName, error) {
+func (s *Server) jobNamed(x *rpc.Exchange, name string) (access.JobName, error) {
+	if x.From.Grant != nil && s.Tokens == nil { // jobs would have no owners whose stores and limits count
+		return access.JobName{}, fmt.Errorf("the server does not have the tokens of its network: %w", rpc.ErrInternal)
+	}
 	terms := x.From.Grant.Terms()
 	full := terms.Job(name)
 	if err := terms.CheckJob(full); err != nil {
@@ -130,7 +133,7 @@ func jobNamed(x *rpc.Exchange, name string) (access.JobName, error) {
 
 // find is the job that the other side of a connection means by a name. To a token that is not for it it does not exist.
 func (s *Server) find(x *rpc.Exchange, name string) (*job, bool) {
-	full, err := jobNamed(x, name)
+	full, err := s.jobNamed(x, name)
 	if err != nil {
 		return nil, false
 	}

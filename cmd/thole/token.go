@@ -18,8 +18,8 @@ func tokenCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "token NAME",
 		Short: "Make a token for a server with --tokens",
-		Long: `Makes a random secret and prints it, with the line that a server's list --tokens has of it. The line has the public key of the secret:
-nobody can come in with what the list has. NAME owns the jobs that are started with the token, and a second token of the same name with
+		Long: `Makes a random secret and prints it, with the line that a server's list --tokens has of it. The line has the public key of the
+secret: nobody can come in with what the list has. NAME owns the jobs that are started with the token, and a second token of the same name with
 another secret is the same owner.
 
 Rights: read is to pull values, write is everything that a task of a job does, administer is to see the state of the server at its --admin
@@ -65,7 +65,8 @@ address, and extends the other rights to the jobs of all owners.`,
 	for _, row := range access.SettingTable() {
 		f.Var(&scopeFlag{scope: &scope, name: row.Name}, row.Name, row.Help)
 	}
-	f.Var(limits, "quota", "how much of a server its jobs may use together, like 'memory=8GiB processors=4': "+strings.Join(limitNames(), ", "))
+	f.Var(limits, "quota", "how much of a server its jobs may use together, like 'memory=8GiB processors=4': "+
+		strings.Join(limitNames(), ", "))
 	f.Var(limits, "limits", "the same as --quota")
 	f.StringVar(&to, "secret-to", "", "new file for the secret, which only its owner can read; then the line alone is printed")
 	f.StringVar(&from, "secret-from", "", "file with a secret that there is already, for which the line alone is printed")
