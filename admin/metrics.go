@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"thole.example/budget"
 	"thole.example/rpc"
 	"thole.example/server"
 )
@@ -113,7 +114,7 @@ func metrics() []metric {
 		{"thole_copy_uncopied_bytes", gauge, "", "at a standby (0 elsewhere): bytes of logs and their bases that it has not copied"},
 		{"thole_copy_unreplayed_bytes", gauge, "", "at a standby: bytes that it has copied and not replayed"},
 		{"thole_copy_idle_seconds", gauge, "", "at a standby: time since its last progress; 0: it has everything"},
-		{"thole_memory_bytes", gauge, "class", "bytes of the ledger by class: frames, queues, stage, tables, saves, small requests"},
+		{"thole_memory_bytes", gauge, "class", "bytes of the ledger by class: " + classNames()},
 		{"thole_memory_limit_bytes", gauge, "", "bytes that all classes may take together; 0: no bound"},
 		{"thole_connections", gauge, "", "open connections"},
 		{"thole_strangers", gauge, "", "open connections that have not greeted, or not proven a token"},
@@ -296,4 +297,13 @@ func (s *scrape) operation(o *Operation) {
 	}
 	s.to <- prometheus.MustNewConstHistogram(s.descs[requests], o.Requests, float64(o.Nanos)/1e9, below, o.Name)
 	s.put(failures, float64(o.Errors), o.Name)
+}
+
+// classNames are the classes of the ledger between commas.
+func classNames() string {
+	var all []string
+	for c := range budget.Classes {
+		all = append(all, c.String())
+	}
+	return strings.Join(all, ", ")
 }
