@@ -35,7 +35,8 @@ type Limit struct {
 // LimitTable is all limits, in the order in which they are written.
 func LimitTable() []Limit {
 	return []Limit{
-		{"memory", "bytes", "bytes that the server holds for the jobs: partitions with the state of their rules, staged updates, functions, metadata",
+		{"memory", "bytes",
+			"bytes that the server holds for the jobs: partitions with the state of their rules, staged updates, functions, metadata",
 			"what would take more is refused", math.MaxInt64, true, func(l *Limits) *int64 { return &l.Memory }},
 		{"requests", "", "requests a second, of all connections together; those of one second may come at once", "later ones wait",
 			int64(time.Second), false, func(l *Limits) *int64 { return &l.Requests }}, // more than a nanosecond between two

@@ -179,6 +179,9 @@ func firstLine(err error) string {
 
 // room is n bytes of the module's memory for what it is to be given; they are valid until the next call.
 func (in *Instance) room(ctx context.Context, n int) ([]byte, error) {
+	if in.broken != nil { // its memory may be gone
+		return nil, in.broken
+	}
 	if n > math.MaxInt32 {
 		return nil, in.m.failed(exportBuffer, "%d bytes, want at most %d", n, math.MaxInt32)
 	}

@@ -61,7 +61,7 @@ func helpExample(ts *testscript.TestScript, c *cobra.Command, line string) {
 	if len(words) == 0 || words[0] != "thole" {
 		ts.Fatalf("%s: example %q does not begin with thole", c.CommandPath(), line)
 	}
-	asksCluster := slices.Contains(words, "kubernetes") && !slices.Contains(words, "--dry-run")
+	asksCluster := slices.Contains(words, "kubernetes") && !slices.Contains(words, "--dry-run") || len(words) > 2 && words[2] == "keys"
 	if asksCluster || waiting[words[len(words)-1]] || len(words) > 1 && waiting[words[1]] || len(words) > 2 && waiting[words[1]+" "+words[2]] || slices.Contains(words, "--job") {
 		of, rest, err := c.Root().Find(words[1:])
 		ts.Check(err)

@@ -19,8 +19,8 @@ func tokenCommand(e *env) *cobra.Command {
 		Use:   "token NAME",
 		Short: "Make a token for a server with --tokens",
 		Long: `Makes a random secret and prints it, with the line that a server's list --tokens has of it. The line has the public key of the
-secret: nobody can come in with what the list has. NAME owns the jobs that are started with the token, and a second token of the same name with
-another secret is the same owner.
+secret, which gives no access. NAME owns the jobs that are started with the token; a second token of the same name with another secret is the
+same owner.
 
 Rights: read is to pull values, write is everything that a task of a job does, administer is to see the state of the server at its --admin
 address, and extends the other rights to the jobs of all owners.`,
@@ -90,10 +90,13 @@ var _ pflag.Value = (*quotaFlag)(nil)
 func (q *quotaFlag) String() string { return q.limits.String() }
 
 // Type implements pflag.Value.
-func (q *quotaFlag) Type() string { return "string" }
+func (q *quotaFlag) Type() string { return "limits" }
 
 // Set implements pflag.Value.
 func (q *quotaFlag) Set(text string) error {
+	if text == q.limits.String() { // by both flags
+		return nil
+	}
 	both, err := access.ParseLimits(q.limits.String() + " " + text)
 	if err == nil {
 		q.limits = both
