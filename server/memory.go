@@ -93,9 +93,12 @@ func (j *job) room(deltas []ssp.Delta[*delta]) error {
 		if s.meta.Layout != matrix.RowSparse || !s.bounded() || d.Data.call != nil { // what a function makes is not known
 			continue
 		}
-		n := len(d.Data.part.Keys)
-		if s.lacks(n) > 0 {
-			if n = int(s.missing(&d.Data.part)); s.lacks(n) > 0 {
+		n, slack := len(d.Data.part.Keys), int64(0)
+		if s.bound != ssp.ASP { // it is looked at again when it is applied, when a partition may have grown by a page more than by its columns
+			slack = int64(len(s.owned)) * pageBytes
+		}
+		if s.lacks(n)+slack > 0 {
+			if n = int(s.missing(&d.Data.part)); n > 0 && s.lacks(n)+slack > 0 {
 				return s.tooMany(n)
 			}
 		}
@@ -105,6 +108,9 @@ func (j *job) room(deltas []ssp.Delta[*delta]) error {
 	}
 	return nil
 }
+
+// pageBytes is about the least by which the memory of a table grows.
+const pageBytes = 4 << 10
 
 // columns is what n columns of the matrix take that are not there yet.
 func (s *store) columns(n int) int64 {
