@@ -19,8 +19,8 @@ func tokenCommand(e *env) *cobra.Command {
 		Use:   "token NAME",
 		Short: "Make a token for a server with --tokens",
 		Long: `Makes a random secret and prints it, with the line that a server's list --tokens has of it. The line has the public key of the
-secret: nobody can come in with what the list has. NAME owns the jobs that are started with the token, and a second token of the same name with
-another secret is the same owner.
+secret: nobody can come in with what the list has. NAME owns the jobs that are started with the token, and a second token of the same name
+with another secret is the same owner.
 
 Rights: read is to pull values, write is everything that a task of a job does, administer is to see the state of the server at its --admin
 address, and extends the other rights to the jobs of all owners.`,
