@@ -110,12 +110,14 @@ func (s *store) bind(name string, arg []byte, update bool) (*psf.Call, error) {
 	return call, nil
 }
 
-// start posts the visits; partitions that nobody works on get goroutines of their own, for a function may take long.
+// start posts the visits. Partitions that nobody works on get goroutines of their own, for a function may take long: one each, or as
+// many as the job may have next to others.
 func (b *beside) start(visits []*visit) {
 	b.visits = visits
 	b.waiting.Store(int32(len(visits)))
 	if b.concurrent {
-		go b.concurrently(visits)
+		over := b.j.leaves()
+		go func() { defer over(); b.concurrently(visits) }()
 		return
 	}
 	b.post(visits)
@@ -129,10 +131,15 @@ func (b *beside) post(visits []*visit) {
 	}
 	still.Lock()
 	defer still.Unlock()
+	r := &runner{}
 	for _, v := range visits {
 		if v.at.post(v) {
-			go v.at.run()
+			r.idle = append(r.idle, v.at)
 		}
+	}
+	for range b.j.most(len(r.idle)) {
+		over := b.j.leaves()
+		go func() { defer over(); r.run() }()
 	}
 }
 
