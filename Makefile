@@ -1,5 +1,5 @@
 # Names for commands; none of them is needed to build. The gate is "go test ./...".
-.PHONY: build image operator test race fuzz soak bursts kills scale rates engines mutants bench peers models onnx stores hdfs golden docs module
+.PHONY: build image operator test race fuzz soak bursts kills flaky scale rates engines mutants bench peers models onnx stores hdfs golden docs module
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o out/ ./cmd/...
@@ -29,6 +29,11 @@ fuzz:
 # The properties with many more draws, from a fresh seed, 10,000 jobs with faults, and 10,000 that outlive their processes.
 soak:
 	RAPID_CHECKS=5000 FAULT_SEEDS=10000 SIM_SEEDS=10000 SCALE_SEEDS=200 go test -timeout 3h ./...
+
+# The tests 30 times, next to busy loops and on one processor in turns, and every one that failed (CONTRIBUTING.md): a night.
+# make flaky ARGS='-n 4 -short ./server ./ps'
+flaky:
+	go run ./internal/flaky $(ARGS)
 
 # The peak memory of a server process for each size of --memory and of messages, an hour or so (docs/reliability.md)
 bursts:
