@@ -277,11 +277,11 @@ func TestCache(t *testing.T) {
 		c.Seconds, c.Skew = 0.1, 1.1
 		change(&c)
 		r, err := Run(t.Context(), c)
+		for ; err == nil && r.Requests < 3; c.Seconds *= 4 { // fewer find nothing in the cache
+			r, err = Run(t.Context(), c)
+		}
 		if err != nil {
 			t.Fatal(err)
-		}
-		if r.Requests < 3 {
-			t.Skipf("%d requests: the machine is too slow", r.Requests)
 		}
 		if wire[name] = *r.Wire; (c.Cache > 0) != (r.Hits != nil) {
 			t.Errorf("%s: hits %v", name, r.Hits)
