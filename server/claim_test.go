@@ -133,25 +133,29 @@ func (c lapsing) Claim(ctx context.Context, tree, who string) (func(), error) {
 	}
 }
 
-// TestClaimLapses: the claim of a server that was killed is waited for. A task that asks once more meanwhile is answered when it is known
-// whether the job has it, also if the first that asked gave up.
+// TestClaimLapses: a job waits for the claim of a killed server to lapse. A second task that asks meanwhile is answered when it is known
+// whether the job has the claim, also if the first task gave up.
 func TestClaimLapses(t *testing.T) {
 	bucket := lapsing{blob.NewDir(t.TempDir()), make(chan struct{}, 100), make(chan struct{})}
 	f := newFleet(t, "mem", 1, bucket, nil)
-	p, err := ps.Dial(t.Context(), ps.Options{Network: f.net, Servers: f.servers, Job: "a", Tasks: 1})
-	if err != nil {
-		t.Fatal(err)
+	var tasks [2]*ps.Client
+	for i := range tasks {
+		p, err := ps.Dial(t.Context(), ps.Options{Network: f.net, Servers: f.servers, Job: "a", Task: i, Tasks: len(tasks)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		tasks[i] = p
 	}
-	defer p.Close()
 	first, giveUp := context.WithCancel(t.Context())
 	answers := make(chan error, 2)
 	go func() {
-		_, err := p.ClaimCheckpoints(first, "run/ck")
+		_, err := tasks[0].ClaimCheckpoints(first, "run/ck")
 		answers <- err
 	}()
 	<-bucket.looks
 	go func() {
-		_, err := p.ClaimCheckpoints(t.Context(), "run/ck")
+		_, err := tasks[1].ClaimCheckpoints(t.Context(), "run/ck")
 		answers <- err
 	}()
 	giveUp()
@@ -167,7 +171,7 @@ func TestClaimLapses(t *testing.T) {
 	if err := <-answers; err != nil {
 		t.Error(err)
 	}
-	_, err = bucket.Claim(t.Context(), "run/ck", "another")
+	_, err := bucket.Claim(t.Context(), "run/ck", "another")
 	if is, ok := errors.AsType[*blob.Claimed](err); !ok || !strings.HasPrefix(is.Who, `job "a"`) {
 		t.Errorf("%v, want that job a has it", err)
 	}

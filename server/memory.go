@@ -68,15 +68,16 @@ func release(stores []*store) {
 	}
 }
 
-// lacks tells how many bytes there are too few for n columns more on this server, of those that cannot go to disk.
-func (s *store) lacks(n int) int64 {
-	if full := s.columns(n) - s.accounts.left(); full > 0 {
+// lacks returns how many bytes this server lacks for n more columns and the slack, which are bytes that cannot go to disk. It is at most 0
+// if there is room.
+func (s *store) lacks(n int, slack int64) int64 {
+	if full := s.columns(n) + slack - s.accounts.left(); full > 0 {
 		return full
 	}
 	if !s.canPage() || s.noDisk.Load() != nil {
-		return s.columns(n) - s.job.server.tablesLeft()
+		return s.columns(n) + slack - s.job.server.tablesLeft()
 	}
-	lack := int64(n)*shard.KeyBytes - s.job.server.tablesLeft()
+	lack := int64(n)*shard.KeyBytes + slack - s.job.server.tablesLeft()
 	if lack > 0 {
 		_, movable := s.job.server.movable(nil)
 		lack -= movable
@@ -97,8 +98,8 @@ func (j *job) room(deltas []ssp.Delta[*delta]) error {
 		if s.bound != ssp.ASP { // it is looked at again when it is applied, when a partition may have grown by a page more than by its columns
 			slack = int64(len(s.owned)) * pageBytes
 		}
-		if s.lacks(n)+slack > 0 {
-			if n = int(s.missing(&d.Data.part)); n > 0 && s.lacks(n)+slack > 0 {
+		if s.lacks(n, slack) > 0 {
+			if n = int(s.missing(&d.Data.part)); n > 0 && s.lacks(n, slack) > 0 {
 				return s.tooMany(n)
 			}
 		}
@@ -165,7 +166,7 @@ func (p *partition) enough(deltas []shard.Delta) error {
 	for i := range deltas {
 		missing += p.shard.Missing(deltas[i].Keys)
 	}
-	if s.lacks(missing) > 0 {
+	if s.lacks(missing, 0) > 0 {
 		return s.tooMany(missing)
 	}
 	return p.makeRoom(missing)
@@ -173,7 +174,7 @@ func (p *partition) enough(deltas []shard.Delta) error {
 
 // roomFor refuses a function that would make more columns here than there is room for. It may wait for the partitions.
 func (s *store) roomFor(call *psf.Call) error {
-	if !s.bounded() || s.meta.Layout != matrix.RowSparse || s.lacks(len(call.Makes)) <= 0 {
+	if !s.bounded() || s.meta.Layout != matrix.RowSparse || s.lacks(len(call.Makes), 0) <= 0 {
 		return nil
 	}
 	missing := 0
@@ -186,7 +187,7 @@ func (s *store) roomFor(call *psf.Call) error {
 			})
 		}
 	}
-	if s.lacks(missing) > 0 {
+	if s.lacks(missing, 0) > 0 {
 		return s.tooMany(missing)
 	}
 	return nil

@@ -148,7 +148,7 @@ func kindOf(f *pflag.Flag) flagKind {
 		"float64Slice":   {"X,X", "numbers separated by commas"},
 		"duration":       {"TIME", "a time like 90s or 5m"},
 		"string":         {"TEXT", ""},
-		"limits":         {"NAME=N", "limits like memory=8GiB requests=10000, separated by blanks"},
+		"limits":         {"NAME=N", ""},
 		"stringSlice":    {"NAME,NAME", ""},
 		"stringArray":    {"TEXT", ""},
 		"stringToString": {"NAME=VALUE", "NAME=VALUE"},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -188,15 +187,19 @@ func unpack(ctx context.Context, e *env, src string, to *sink) error {
 	if err != nil {
 		return err
 	}
-	if infos, err := b.List(ctx, name); err != nil || len(infos) == 0 {
-		return errors.Join(err, fmt.Errorf("%s: no such file or folder", src))
-	}
 	var v *blob.View // in which the packed model does not change
 	err = blob.Again(ctx, func() (err error) {
 		if v, err = format.Pin(ctx, b, name); err != nil {
 			return err
 		}
-		in, err := pack.Inside(ctx, v, name)
+		infos, err := v.List(ctx, name)
+		if err == nil && len(infos) == 0 {
+			err = fmt.Errorf("%s: no such file or folder", src)
+		}
+		var in blob.Bucket
+		if err == nil {
+			in, err = pack.Inside(ctx, v, name)
+		}
 		if err != nil {
 			v.Close()
 			return err
