@@ -70,7 +70,7 @@ func (t *Table) Replace(tokens []Token) {
 	}
 }
 
-// owner is the owner of a name, a new one without rights if there is none. The table is locked.
+// owner returns the owner of a name. It adds one without rights if the name is new. The table is locked.
 func (t *Table) owner(name string) *Owner {
 	o := t.owners[name]
 	if o == nil {

@@ -27,7 +27,7 @@ type Config struct {
 	Depth   int         // requests under way
 	Rule    string      // update rule of pushes; "": deltas are added
 	Wire    string      // the type as which values cross the network in pull, push and row, as in ps.Model.SetWire; "": as they are
-	// Cache is the bytes of a cache of hot keys at the client in pull; 0: none. Keys of a request are drawn anew then. Staleness is for
+	// Cache is the bytes of a cache of hot keys at the client in pull; 0: none. Each request draws new keys then. Staleness is for
 	// how many requests a value may be used, each of which ends a clock; 0: no bound, and no clocks.
 	Cache     int64
 	Staleness int

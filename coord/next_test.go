@@ -10,7 +10,7 @@ import (
 	"thole.example/coord"
 )
 
-// TestNext: whoever waits for a role's next record is woken by it, and not by that of another role.
+// TestNext: a role's next record wakes its waiters; another role's record does not.
 func TestNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &coord.Memory{}

@@ -132,7 +132,7 @@ func (s *succession) find(_ context.Context, i int) (string, uint64, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.holder == nil {
-		return "", 0, fmt.Errorf("nobody is server %d: %w", i, rpc.ErrUnreachable)
+		return "", 0, fmt.Errorf("no process runs server %d: %w", i, rpc.ErrUnreachable)
 	}
 	return p.holder.addr, p.epoch, nil
 }

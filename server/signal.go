@@ -9,7 +9,7 @@ import (
 // A goroutine that waits for a condition over state of others waits in one of three ways, each of which makes it impossible to change the
 // state and wake nobody:
 //
-//   - a [progress] is a position that only grows: advance stores it and wakes whoever waits for a position that it has reached;
+//   - a [progress] is a position that only grows: advance stores it and wakes the waiters whose position it has reached;
 //   - a [watched] is any other value: set stores it and notifies its signal;
 //   - what happens once is a channel that is closed, and that is the state.
 //
@@ -90,7 +90,7 @@ type progressWait struct {
 	reached  chan struct{} // closed when it is reached
 }
 
-// advance moves to a position, unless it is there or beyond, and wakes whoever waits for it.
+// advance moves to a position, unless it is there or beyond, and wakes the waiters for it.
 func (p *progress) advance(to uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

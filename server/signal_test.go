@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestSignal: whoever waits is woken by each change, whenever it comes: before it looks at the state, while it looks, and later.
+// TestSignal: each change wakes a waiter, whenever it comes: before the waiter looks at the state, while it looks, and later.
 func TestSignal(t *testing.T) {
 	for name, delay := range map[string]time.Duration{"before": 0, "while": time.Second, "later": 3 * time.Second} {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestSignalEnds(t *testing.T) {
 	}
 }
 
-// TestProgress: a position wakes whoever waits for it or for an earlier one, and nobody else; it never goes back.
+// TestProgress: a position wakes those who wait for it or for an earlier one, and no others; it never decreases.
 func TestProgress(t *testing.T) {
 	p := &progress{}
 	is := func(reached <-chan struct{}) bool {

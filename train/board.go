@@ -84,6 +84,19 @@ func (l *loop) past(ctx context.Context) (means []float64, err error) {
 	}
 }
 
+// readLosses replaces the mean losses of the epochs of this training by those over all tasks: some were read before all tasks had pushed.
+// It follows a barrier.
+func (l *loop) readLosses(ctx context.Context, losses []float64) error {
+	if l.Tasks == 1 || len(losses) == 0 {
+		return nil
+	}
+	all, err := l.past(ctx)
+	if err == nil && len(all) >= l.before+len(losses) { // else an epoch of examples without weight ends the list
+		copy(losses, all[l.before:])
+	}
+	return err
+}
+
 // lookupLoss is the column of the epoch: however many epochs there may be, no more than that travels.
 func lookupLoss(epoch int) []matrix.Lookup {
 	return []matrix.Lookup{{Matrix: lossBoard, Cols: []int64{int64(epoch)}}}

@@ -39,7 +39,7 @@ type Event struct {
 
 // Report is what came out.
 type Report struct {
-	Losses  []float64   // mean loss in each epoch, while the parameters changed; under SSP and ASP of who has got so far
+	Losses  []float64   // mean loss of all tasks in each epoch, while the parameters changed
 	Train   Metrics     // of the training examples with the final parameters
 	Valid   Metrics     // of the held-out examples, nil if there are none
 	Others  []Other     // beside Valid, those of the other sets

@@ -291,6 +291,9 @@ func (l *loop) train(ctx context.Context, r *Report, at place) error {
 	if err := l.s.Barrier(ctx); err != nil { // the parameters are final when the last task has made its last step
 		return err
 	}
+	if err := l.readLosses(ctx, r.Losses); err != nil {
+		return err
+	}
 	if err := l.save(ctx, l.before+r.Epochs, l.steps, true); err != nil {
 		return err
 	}
@@ -324,7 +327,7 @@ func (l *loop) settled(losses []float64) bool {
 	return math.Abs(losses[n-2]-losses[n-1]) < l.Tolerance*math.Abs(losses[n-2])
 }
 
-// epoch makes the steps of one epoch, from the place on, and answers with the mean loss of all tasks.
+// epoch makes the steps of one epoch, from the place on, and returns the mean loss of the tasks whose losses are visible: all under BSP.
 func (l *loop) epoch(ctx context.Context, epoch int, at place) (float64, error) {
 	if err := l.order.begin(epoch); err != nil {
 		return 0, err
@@ -388,7 +391,10 @@ func (l *loop) epoch(ctx context.Context, epoch int, at place) (float64, error) 
 		}
 		return l.readLoss(ctx, lossBoard, epoch-1)
 	}
-	return meanLoss(params[0]), nil
+	if all := params[0].Data.Values().([]float64); all[1] != 0 {
+		return mean(all[0], all[1]), nil
+	}
+	return mean(sum, weights), nil // no epoch of any task is visible yet: the bound allows this task to be ahead
 }
 
 // part is about how many examples of an epoch all tasks have seen after so many of its steps.

@@ -258,6 +258,28 @@ func TestTolerance(t *testing.T) {
 	}
 }
 
+// TestLossesOfAll wants the losses of the report to be means over all tasks under every bound, and those told while others are behind to be
+// of this task at least.
+func TestLossesOfAll(t *testing.T) {
+	for _, bound := range []ssp.Bound{ssp.BSP, 3, ssp.ASP} {
+		var told []float64
+		o := Options{Data: set(examples(200, 1)), Epochs: 3, Batch: 200, Rate: rate(0.5), Events: func(e Event) {
+			if e.Done {
+				told = append(told, e.Loss)
+			}
+		}}
+		reports, _ := world{servers: 2, tasks: 2, bound: bound, conf: algo.Conf{Rule: "sgd"}}.trained(t, o)
+		for task, r := range reports {
+			if !slices.Equal(r.Losses, reports[0].Losses) || r.Losses[0] < 0.66 || r.Losses[0] > 0.7 || slices.Contains(r.Losses, 0) {
+				t.Errorf("%v, task %d: losses %v, task 0 %v, want the same, of log(2) or a little less first", bound, task, r.Losses, reports[0].Losses)
+			}
+		}
+		if len(told) != 3 || slices.Contains(told, 0) {
+			t.Errorf("%v: told %v, want three losses above 0", bound, told)
+		}
+	}
+}
+
 // TestPacedBits wants one and the same end of a paced training on any servers.
 func TestPacedBits(t *testing.T) {
 	var first *Report

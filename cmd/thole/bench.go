@@ -144,7 +144,7 @@ func (f *benchFlags) allFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&f.Dim, "dim", 16, "values of a key")
 	flags.StringVar(&f.Rule, "rule", cmp.Or(f.kind.rule, "none"), "update rule of the table; none adds deltas")
 	flags.StringVar(&f.Wire, "wire", "", "values cross the network as f16, bf16 or int8 instead of as they are; answers as int8 do not")
-	flags.StringVar(&f.cache, "cache", "", "size of a cache of hot keys at the client, such as 10MiB; keys are drawn anew for each request")
+	flags.StringVar(&f.cache, "cache", "", "size of a cache of hot keys at the client, such as 10MiB; each request draws new keys")
 	flags.IntVar(&f.Staleness, "staleness", 0, "requests for which the cache may use a value, each of which ends a clock; "+
 		"0: no bound, no clocks")
 	flags.IntVar(&f.Tasks, "tasks", 10, "tasks")

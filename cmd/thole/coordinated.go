@@ -121,7 +121,7 @@ func (c *cluster) locate(ctx context.Context, p *plan, w *watcher) error {
 	})
 }
 
-// finder tells where servers are that were lost, if what they held goes on elsewhere.
+// finder returns the new addresses of lost servers whose partitions another process has taken over.
 type finder struct {
 	r    *registry
 	mu   sync.Mutex
@@ -153,7 +153,7 @@ func (f *finder) find(ctx context.Context, server int) (string, uint64, error) {
 	f.seen[server] = v
 	f.mu.Unlock()
 	if h.ID == "" {
-		return "", 0, fmt.Errorf("nobody is server %d of cluster %q: %w", server, r.cluster, rpc.ErrUnreachable)
+		return "", 0, fmt.Errorf("no process runs server %d of cluster %q: %w", server, r.cluster, rpc.ErrUnreachable)
 	}
 	return h.Addr, h.Epoch, nil
 }

@@ -72,7 +72,7 @@ func (g *guard) secure(ctx context.Context, n *tcp.Network, log *slog.Logger) (e
 		return fmt.Errorf("--tokens %w", err)
 	}
 	if len(all) == 0 {
-		log.Warn("there is no token in the list: nobody can come in", "tokens", g.tokens)
+		log.Warn("the list holds no token: every client is rejected", "tokens", g.tokens)
 	}
 	list.table = access.NewTable(all)
 	n.Tokens = list.table

@@ -153,7 +153,7 @@ func wakers() []string {
 	return []string{"Broadcast", "Signal", "advance", "call", "notify", "poke", "resume", "set", "starve", "wake"}
 }
 
-// unwoken takes a wake-up away, also a deferred one. A send of a select is made to a channel that nobody receives from.
+// unwoken takes a wake-up away, also a deferred one. A send in a select goes to a channel without a receiver.
 func unwoken(p place, n ast.Node) (found []edit) {
 	var list []ast.Stmt
 	switch n := n.(type) {
