@@ -19,6 +19,16 @@ import (
 // the tables grow, others wait for it, or it goes to disk.
 func (s *Server) tablesLeft() int64 { return s.Ledger.Left() }
 
+// tablesLeft is how much the tables of the job may still take. Those of a copy may take an eighth of the memory more: readers of the copy
+// have connections, and functions of theirs read marks, for which there was room at the server where the same changes were accepted.
+func (s *store) tablesLeft() int64 {
+	left := s.job.server.tablesLeft()
+	if s.job.copy.Load() != nil {
+		left += s.job.server.Ledger.Total() / 8
+	}
+	return left
+}
+
 // tooMuch says what there is no room for, and how much there is.
 func (s *Server) tooMuch(what string, args ...any) error {
 	return fmt.Errorf(what+" beside %s that matrices, jobs, connections and modules have, want at most %s in all: %w (--memory is %s)",
@@ -75,9 +85,9 @@ func (s *store) lacks(n int, slack int64) int64 {
 		return full
 	}
 	if !s.canPage() || s.noDisk.Load() != nil {
-		return s.columns(n) + slack - s.job.server.tablesLeft()
+		return s.columns(n) + slack - s.tablesLeft()
 	}
-	lack := int64(n)*shard.KeyBytes + slack - s.job.server.tablesLeft()
+	lack := int64(n)*shard.KeyBytes + slack - s.tablesLeft()
 	if lack > 0 {
 		_, movable := s.job.server.movable(nil)
 		lack -= movable
