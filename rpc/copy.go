@@ -1,7 +1,7 @@
 package rpc
 
 // Copy is the argument of OpCopy: a standby asks for what has come to the logs of a server, and says what it has of them. A question is
-// answered when there is something new, or after half a second.
+// answered when there is something new, or after half a second if readers reach the standby.
 type Copy struct {
 	Claim string    `json:"claim"`         // of the standby, as package coord names it
 	Run   string    `json:"run,omitempty"` // of the server whose logs it has, as that said: others do not count

@@ -157,6 +157,7 @@ func (c *copies) ask(s *Server, from *rpc.Peer, a *rpc.Copy) (*outgoing, error) 
 		return nil, err
 	}
 	b.asks, b.pace.paused, b.reads = !a.Paused, a.Paused, a.Reads
+	b.out.beats = a.Reads != ""
 	return b.out, nil
 }
 

@@ -19,6 +19,8 @@ type outgoing struct {
 	to   *standby
 	logs map[*jobLog]*sending
 	told int // how many logs it knows of; -1: it does not know what server this is
+	// beats is that it hears when nothing has come, too.
+	beats bool
 }
 
 // close closes all that is read.
@@ -130,16 +132,19 @@ func (l *jobLog) goOn(s *Server, to *standby, end uint64) (at *sending, err erro
 	return at, err
 }
 
-// copyBeat is after how long a standby hears that nothing has come: readers of its copy want to know how old that is.
+// copyBeat is after how long a standby that answers readers hears that nothing has come: they want to know how old its copy is.
 const copyBeat = 500 * time.Millisecond
 
 // errBeat is why a wait for something new ends.
 var errBeat = errors.New("nothing has come")
 
-// answer is what a standby lacks, when there is something, or after a while that nothing has come. It may ask again then.
+// answer is what a standby lacks, when there is something, or for readers after a while that nothing has come. It may ask again then.
 func (c *copies) answer(ctx context.Context, s *Server, o *outgoing) (r *rpc.Response, err error) {
 	defer c.answered(o.to)
-	within, cancel := context.WithTimeoutCause(ctx, copyBeat, errBeat)
+	within, cancel := ctx, func() {}
+	if o.beats {
+		within, cancel = context.WithTimeoutCause(ctx, copyBeat, errBeat)
+	}
 	defer cancel()
 	err = c.changes.await(within, func() (bool, error) {
 		r, err = c.gather(ctx, s, o, false)
