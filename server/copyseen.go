@@ -81,7 +81,7 @@ func (s *Server) Copying() *CopyStatus {
 	if !c.runs {
 		return nil
 	}
-	out := &CopyStatus{Claim: of.claim, Served: s.copyReads.Load()}
+	out := &CopyStatus{Claim: of.claim}
 	if out.Uncopied, out.Unreplayed = c.look(); out.Uncopied+out.Unreplayed > 0 {
 		out.Idle = time.Since(c.moved).Seconds()
 	}

@@ -25,6 +25,9 @@ import (
 //   - When the standby takes over, the jobs continue and so do the readers' connections; when the copy begins again, the jobs fail, and
 //     readers look for another server.
 
+// CopyReads is how many requests of readers were answered from copies of other servers' jobs so far. Any goroutine may call it.
+func (s *Server) CopyReads() int64 { return s.copyReads.Load() }
+
 // replicaReader is a reader that accepts the copy of a job.
 type replicaReader struct {
 	j      *job
