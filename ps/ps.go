@@ -98,7 +98,8 @@ type Options struct {
 	// Replicas returns the addresses of standbys that may answer a reader in place of a server, with values of their copies. It is asked on
 	// the client's goroutine before each choice; without an answer the server is read. nil: there are none.
 	Replicas func(ctx context.Context, server int) ([]string, error)
-	// MaxLag is the highest age of a copy that the reader accepts; what is older is not read, but another copy or the server. 0: rpc.ReplicaLag.
+	// MaxLag is the highest age of a copy that the reader accepts; in place of an older one it reads another copy or the server. 0:
+	// rpc.ReplicaLag.
 	MaxLag time.Duration
 	// Funcs are the functions that Get and Update know; nil: the built-in ones. The servers have to know those that are used.
 	Funcs *psf.Table

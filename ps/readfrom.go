@@ -237,7 +237,8 @@ func (l *link) leave(x *exchange, why error) {
 		return // for another request
 	}
 	l.near.shun(l.addr)
-	if changes := x.q.Op == rpc.OpUpdate || x.q.Op == rpc.OpDefine; changes || slices.ContainsFunc(x.q.Parts, func(p rpc.Part) bool { return p.Make }) {
+	makes := slices.ContainsFunc(x.q.Parts, func(p rpc.Part) bool { return p.Make })
+	if makes || x.q.Op == rpc.OpUpdate || x.q.Op == rpc.OpDefine {
 		l.near.pinned = true // what it changes is not in copies at once
 	}
 	l.disconnect(x.conn)

@@ -26,7 +26,7 @@ type Copying struct {
 	// Empties, if there is one, is called before what is in the folder from before goes: when a server that has the role has answered, and by
 	// Drop. After an error it stays.
 	Empties func() error
-	// Reads is where readers reach this server, which answers them from the copy until it has the role (replica.go); "": nobody is told.
+	// Reads is where readers reach this server, which answers them from the copy until it has the role (replica.go); "": they do not.
 	Reads string
 
 	s     *Server

@@ -19,8 +19,8 @@ import (
 // the tables grow, others wait for it, or it goes to disk.
 func (s *Server) tablesLeft() int64 { return s.Ledger.Left() }
 
-// tablesLeft is how much the tables of the job may still take. Those of a copy may take a quarter of the memory more: the server has accepted
-// its changes, and does not have the connections of the copy's readers and the marks that their functions read.
+// tablesLeft is how much the tables of the job may still take. Those of a copy may take a quarter of the memory more: the server has
+// accepted its changes, and does not have the connections of the copy's readers and the marks that their functions read.
 func (s *store) tablesLeft() int64 {
 	left := s.job.server.tablesLeft()
 	if s.job.copy.Load() != nil {

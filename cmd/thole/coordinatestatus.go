@@ -166,8 +166,8 @@ func (r *roleJSON) kept() string {
 
 // standbyText says how far a standby was behind when its server renewed the role.
 func standbyText(b *coord.Standby) string {
-	return copyLine(&server.CopyStatus{At: b.Addr, Reads: b.Reads, Synchronous: b.Synchronous, Uncopied: b.Uncopied, Unreplayed: b.Unreplayed, Idle: b.Idle,
-		Stalled: b.Stalled, Throttled: b.Throttled})
+	return copyLine(&server.CopyStatus{At: b.Addr, Reads: b.Reads, Synchronous: b.Synchronous, Uncopied: b.Uncopied, Unreplayed: b.Unreplayed,
+		Idle: b.Idle, Stalled: b.Stalled, Throttled: b.Throttled})
 }
 
 func (c *clusterJSON) print(e *env) error {

@@ -23,12 +23,12 @@ type reading struct {
 
 func (r *reading) flags(f *pflag.FlagSet) {
 	r.coordination.flags(f, "SERVERS is how many there are")
-	f.StringVar(&r.from, "read-from", ps.ReadPrimary.String(), "with --job: where to read, primary: the servers; nearest: what answers fastest, "+
-		"a server or a standby that copies its log (--replicas); replica: a standby if one is up to date")
+	f.StringVar(&r.from, "read-from", ps.ReadPrimary.String(), "with --job: where to read, primary: the servers; nearest: "+
+		"what answers fastest, a server or a standby that copies its log (--replicas); replica: a standby if one is up to date")
 	f.DurationVar(&r.maxLag, "max-lag", rpc.ReplicaLag, "with --read-from nearest or replica: how far a standby may lag behind its server")
 }
 
-// follow connects to a job as a reader; end ends that. within is how long servers that have no holder are waited for.
+// follow connects to a job as a reader; end ends that.
 func (r *reading) follow(ctx context.Context, servers string, o ps.Options) (c *ps.Client, end func(), err error) {
 	if o.ReadFrom, err = ps.ParseReadFrom(r.from); err != nil {
 		return nil, nil, usageError{fmt.Errorf("--read-from %w", err)}
@@ -39,23 +39,21 @@ func (r *reading) follow(ctx context.Context, servers string, o ps.Options) (c *
 	case r.maxLag != rpc.ReplicaLag && o.ReadFrom == ps.ReadPrimary:
 		return nil, nil, usageError{fmt.Errorf("--max-lag %v without --read-from nearest or replica, want one of them", r.maxLag)}
 	}
-	o.MaxLag, o.Servers, end = r.maxLag, strings.Split(servers, ","), func() {}
-	if _, err := strconv.Atoi(servers); err == nil || r.url != "" {
-		from, err := r.registry(o.Servers, o.Job)
-		if err != nil {
-			return nil, nil, err
-		}
-		end = from.close
-		if err := from.readBy(ctx, &o); err != nil {
-			end()
-			return nil, nil, err
+	var from *registry
+	o.MaxLag, o.Servers = r.maxLag, strings.Split(servers, ",")
+	if _, not := strconv.Atoi(servers); not == nil || r.url != "" {
+		if from, err = r.registry(o.Servers, o.Job); err == nil {
+			err = from.readBy(ctx, &o)
 		}
 	}
-	if c, err = ps.Follow(ctx, o); err != nil {
-		end()
+	if err == nil {
+		c, err = ps.Follow(ctx, o)
+	}
+	if err != nil {
+		from.close()
 		return nil, nil, err
 	}
-	return c, func() { _ = c.Close(); end() }, nil
+	return c, func() { _ = c.Close(); from.close() }, nil
 }
 
 // readBy sets how a reader finds the servers and their standbys.

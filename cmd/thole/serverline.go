@@ -117,8 +117,8 @@ func (l *line) standbys() (all []coord.Standby) {
 		if len(c.Reads) > coord.IDLimit {
 			c.Reads = ""
 		}
-		all = append(all, coord.Standby{Addr: c.At[:min(len(c.At), coord.IDLimit)], Reads: c.Reads, Synchronous: c.Synchronous, Uncopied: c.Uncopied,
-			Unreplayed: c.Unreplayed, Idle: c.Idle, Stalled: c.Stalled, Throttled: c.Throttled})
+		all = append(all, coord.Standby{Addr: c.At[:min(len(c.At), coord.IDLimit)], Reads: c.Reads, Synchronous: c.Synchronous,
+			Uncopied: c.Uncopied, Unreplayed: c.Unreplayed, Idle: c.Idle, Stalled: c.Stalled, Throttled: c.Throttled})
 	}
 	return all
 }

@@ -38,6 +38,7 @@ var clocks = map[string]string{
 	"blob/hdfs": "deadlines of connections, and the age of leftovers",
 	"blob/s3":   "deadlines of connections",
 	"coord":     "leases of roles, which no result depends on",
+	"ps":        "which standby answers fastest, and when to look again",
 }
 
 func TestSizes(t *testing.T) {
