@@ -13,9 +13,9 @@ import (
 
 // Follow connects to all servers as a reader of a running job: somebody who is no task, for evaluation, serving and tools.
 // Of the options Network, Servers, Find, Job, Retry, Funcs, Lost, Waiting, ReadFrom, Replicas and MaxLag count. The client has
-// the job's matrices; it pulls values as they are ([Matrix.GetRow] and the other pulls, [Matrix.Get]) or of one moment ([Client.Cut]), holds no task back,
-// and does not keep the job alive. Of changes it can only run update functions, at once. Calls that are for tasks return an
-// error.
+// the job's matrices; it pulls values as they are ([Matrix.GetRow] and the other pulls, [Matrix.Get]) or of one moment
+// ([Client.Cut]), holds no task back, and does not keep the job alive. Of changes it can only run update functions, at once.
+// Calls that are for tasks return an error.
 func Follow(ctx context.Context, o Options) (*Client, error) {
 	c, err := newClient(ctx, o, true)
 	if err != nil {

@@ -72,7 +72,8 @@ func pairOf(t *testing.T, base int64, run func(t *testing.T, p *pair)) {
 		bucket := &blob.Mem{}
 		for i, addr := range []string{"a", "b"} {
 			p.disks[i], p.roles[i] = journaltest.NewDisk(uint64(i)), &keptRole{held: i == 0}
-			s := &server.Server{Funcs: table(t), Codecs: codecs, Bucket: bucket, Logs: p.disks[i].Start(), LogBase: base, Replicas: 2, Role: p.roles[i]}
+			s := &server.Server{Funcs: table(t), Codecs: codecs, Bucket: bucket, Logs: p.disks[i].Start(), LogBase: base, Replicas: 2, Role: p.roles[i],
+				Ledger: budget.New(256 << 20)}
 			go s.Relieve(ctx)
 			l, err := p.net.Listen(ctx, addr, s)
 			if err != nil {

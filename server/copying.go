@@ -18,8 +18,8 @@ import (
 
 // Copying is a standby's side of what copies.go says: the logs of another server are written to logs of this one, with the same names and
 // positions, and their changes are made as soon as they are there, by what makes them after a restart (replay.go). Such a job has
-// the connections of its tasks as if they were there; before the server has its role, only readers that accept a copy reach it (replica.go).
-// Logs of a copy get bases of their own.
+// the connections of its tasks as if they were there; before the server has its role, only readers that accept a copy reach it
+// (replica.go). Logs of a copy get bases of their own.
 //
 // What was acknowledged is in the memory of the standby, and on its way to its disk. So a standby that is started again begins anew.
 type Copying struct {

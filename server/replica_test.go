@@ -205,17 +205,18 @@ func TestReplicaLag(t *testing.T) {
 func TestReplicaBehind(t *testing.T) {
 	pairOf(t, 1<<40, func(t *testing.T, p *pair) {
 		ctx := t.Context()
+		p.limits(server.CopyLimits{Ahead: 1}) // half of it is nothing
+		p.disks[1].Slow = 2 * time.Second     // what comes is replayed when it is on the disk
 		c, err := p.task("a", "j")
 		if err != nil {
 			t.Fatal(err)
 		}
-		copying, cut := p.copies()
+		_, cut := p.copies()
+		time.Sleep(time.Minute)
 		r, err := p.reader(ps.Options{ReadFrom: ps.ReadReplica})
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || from(r) != "b, a copy" {
+			t.Fatal(from(r), err)
 		}
-		p.servers[1].Copies.Ahead = 1 // half of it is nothing
-		p.disks[1].Slow = time.Second // what comes is replayed when it is on the disk
 		pushed := make(chan error, 1)
 		go func() { pushed <- push(ctx, c, 1) }()
 		time.Sleep(500 * time.Millisecond)
@@ -225,7 +226,6 @@ func TestReplicaBehind(t *testing.T) {
 		if err := <-pushed; err != nil {
 			t.Error(err)
 		}
-		_ = copying
 		_ = r.Close()
 		cut()
 		_ = c.Close()
@@ -390,8 +390,7 @@ func TestReplicaCut(t *testing.T) {
 func TestReplicaMemory(t *testing.T) {
 	pairOf(t, 1<<40, func(t *testing.T, p *pair) {
 		ctx := t.Context()
-		ledger := budget.New(64 << 20)
-		p.servers[1].Ledger = ledger
+		ledger := p.servers[1].Ledger
 		c, err := ps.Dial(ctx, ps.Options{Network: p.net, Servers: []string{"a"}, Job: "j", Tasks: 1, Bound: ssp.BSP})
 		if err == nil {
 			err = c.Create(ctx, "", meta("s", 1, 1<<20, matrix.RowSparse))
