@@ -46,7 +46,7 @@ type standby struct {
 	claim  string
 	from   *rpc.Peer
 	out    *outgoing
-	reads  string // where readers reach it; "": nobody is told
+	reads  string // where readers reach it; "": they do not
 	asks   bool   // it waits for an answer
 	counts bool   // it has nearly all, and everybody waits for it
 	pace   standbyPace

@@ -18,7 +18,7 @@ import (
 //     and a read comes after all that was replayed before it. A job whose base is being read is not there yet.
 //   - The server says twice a second, or with what comes, up to where its log is durable. From that the standby knows the age of its copy,
 //     without comparing clocks: it counts from when it asked. A reader says how old a copy it accepts, and gets no answer from an older
-//     one; so a standby that the network has cut off answers nobody for long.
+//     one; so a standby that the network has cut off soon answers no reader.
 //   - Readers do not hold the replay back: they wait for partitions as they do at the server, and are refused while much is to be
 //     replayed, before the server would throttle pushes for the standby. What their connections take of the memory does not refuse what
 //     the server has accepted.
