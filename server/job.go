@@ -324,7 +324,7 @@ func (j *job) effect(e ssp.Effect) {
 		j.cancel(fmt.Errorf("job %q has ended: %w", j.name, rpc.ErrAborted))
 		j.later.then = append(j.later.then, func() { j.server.drop(j) })
 	case ssp.Say:
-		j.server.logger().Warn(e.Text, "job", j.name)
+		j.server.logger().Warn(e.Text, "job", j.full.String())
 	}
 }
 

@@ -149,7 +149,7 @@ func (r *replay) run(ctx context.Context) (live bool, err error) {
 	case err == nil && r.j.core.Tasks() == 0: // nobody was told that the job is there
 		err = fmt.Errorf("nobody has joined: %w", rpc.ErrNotFound)
 	case errors.Is(err, errFailed):
-		s.logger().Warn("a job is given up that had failed", "job", r.j.name, "log", l.name, "err", err)
+		s.logger().Warn("a job is given up that had failed", "job", r.j.full.String(), "log", l.name, "err", err)
 	case err != nil:
 		s.logger().Error("a job cannot be made again from its log, and is given up", "job", r.job(), "log", l.name, "err", err)
 		var bad error
@@ -225,7 +225,7 @@ func (r *replay) read(ctx context.Context) (err error) {
 		}
 		if time.Since(said) > time.Second && r.copy == nil {
 			said = time.Now()
-			r.s.logger().Info("replaying a log", "job", r.j.name, "records", r.records, "read", format.Bytes(r.bytes),
+			r.s.logger().Info("replaying a log", "job", r.j.full.String(), "records", r.records, "read", format.Bytes(r.bytes),
 				"of", format.Bytes(int64(end-position)))
 		}
 	}
@@ -438,7 +438,7 @@ func (r *replay) live() {
 	}))
 	took := time.Since(r.began).Round(time.Millisecond)
 	r.log.setReplay(&ReplayStatus{Records: r.records, Bytes: r.bytes, Seconds: took.Seconds()})
-	r.s.logger().Info("job goes on where its log ends", "job", r.j.name, "attempt", r.j.core.Attempt(), "clock", r.j.slowest.Load(),
+	r.s.logger().Info("job goes on where its log ends", "job", r.j.full.String(), "attempt", r.j.core.Attempt(), "clock", r.j.slowest.Load(),
 		"records", r.records, "read", format.Bytes(r.bytes), "took", took)
 }
 
