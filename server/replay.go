@@ -22,19 +22,28 @@ import (
 // Recover brings the jobs back whose logs are there, each as it was when the last of its changes became durable: the records are fed to
 // the same code as requests, over connections that nobody has. In the end these are gone, and every task has its grace from then on to come
 // back. A server with Logs needs it before its first request. A job whose log cannot be read, or does not make it again, is given up: its
-// tasks hear that it is not there, and the log is kept aside. The error is of a folder that cannot be listed or given another name.
+// tasks hear that it is not there, and the log is kept aside. A disk without room for a log is waited for (LogPatience). The error is of
+// such a disk, which is blob.ErrUnavailable and leaves all logs as they are, or of a folder that cannot be listed or given another name.
+// The server is to answer nothing then.
 func (s *Server) Recover(ctx context.Context) error { return s.recover(ctx, false) }
 
 // RecoverWhole is Recover for a server in whose place somebody else has what the logs are to have: if one cannot be read, or does not make
-// its job again, that is the error, and the log stays as it is. The server is to answer nothing then.
+// its job again, that is the error, and the log stays as it is. It waits for no disk. The server is to answer nothing then.
 func (s *Server) RecoverWhole(ctx context.Context) error { return s.recover(ctx, true) }
 
-func (s *Server) recover(ctx context.Context, whole bool) error {
+func (s *Server) recover(ctx context.Context, whole bool) (err error) {
 	names, err := s.Logs.List()
 	if err != nil {
 		return fmt.Errorf("logs: %w", err)
 	}
 	var all []*replay
+	defer func() {
+		if err != nil {
+			for _, r := range all {
+				r.stop(err)
+			}
+		}
+	}()
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		number, kept := strings.CutPrefix(name, keptPrefix)
 		n, err := strconv.Atoi(number)
@@ -46,7 +55,7 @@ func (s *Server) recover(ctx context.Context, whole bool) error {
 		}
 		r, err := s.replay(ctx, name, whole)
 		if err != nil {
-			return fmt.Errorf("log %s: %w", name, err)
+			return err
 		}
 		if r != nil {
 			all = append(all, r)
@@ -98,8 +107,12 @@ var errFailed = errors.New("it had failed")
 // replay reads a log and makes its job again; nil if there is none. The error is of a log that could not be put aside, or of ctx; or of
 // one that is to be whole and is not.
 func (s *Server) replay(ctx context.Context, name string, whole bool) (*replay, error) {
-	l, err := s.openLog(name, 0)
-	if err != nil && whole {
+	wait := s.patience()
+	if whole { // somebody has a copy, and need not wait
+		wait = 0
+	}
+	l, err := s.reopenLog(ctx, name, wait)
+	if err != nil && (whole || ctx.Err() != nil || errors.Is(err, journal.ErrFull)) {
 		return nil, err
 	}
 	if err != nil {
@@ -109,6 +122,9 @@ func (s *Server) replay(ctx context.Context, name string, whole bool) (*replay, 
 	r := s.newReplay(l)
 	r.whole = whole
 	live, err := r.run(ctx)
+	if err != nil {
+		err = fmt.Errorf("log %s: %w", name, err)
+	}
 	if !live {
 		return nil, err
 	}
@@ -457,6 +473,16 @@ func (r *replay) disconnect() {
 func (r *replay) giveUp(why error) {
 	r.under.Wait()
 	r.abandon(why)
+}
+
+// stop ends a job that was made again, and leaves its log as it is.
+func (r *replay) stop(why error) {
+	r.log.keep.Store(true)
+	r.s.copies.remove(r.log)
+	if err := r.log.log.Close(); err != nil {
+		r.s.logger().Warn("a log could not be closed", "log", r.log.name, "err", err)
+	}
+	r.giveUp(why)
 }
 
 // abandon is giveUp of a job, if there is one, of whose exchanges some may never be answered.

@@ -46,7 +46,7 @@ type sim struct {
 }
 
 // simCount is what happened.
-type simCount struct{ kills, asked, blocks, attempts, replaced, checkpoints, torn, failed, stayed, behind, moved, replayed, full int }
+type simCount struct{ kills, asked, blocks, attempts, replaced, checkpoints, torn, failed, stayed, behind, moved, replayed, full, waited int }
 
 func (c *simCount) add(o simCount) {
 	c.kills += o.kills
@@ -62,6 +62,7 @@ func (c *simCount) add(o simCount) {
 	c.moved += o.moved
 	c.replayed += o.replayed
 	c.full += o.full
+	c.waited += o.waited
 }
 
 // simServing is a server process.
@@ -145,7 +146,15 @@ func (s *sim) startServer(i int) {
 	v.Server = &server.Server{Funcs: funcs, Codecs: codecs(), Bucket: v.disk, Log: slog.New(simLog{slog.DiscardHandler, s, known})}
 	if s.logs != nil {
 		v.Server.Logs, v.Server.LogBase = s.logs[i].Start(), s.drawn.logBase
-		if err := v.Server.Recover(ctx); err != nil {
+		if err := v.Server.Recover(ctx); errors.Is(err, blob.ErrUnavailable) { // the process ends
+			v.stop()
+			s.mu.Lock()
+			s.count.waited++
+			s.mu.Unlock()
+			time.Sleep(time.Second)
+			s.startServer(i)
+			return
+		} else if err != nil {
 			s.t.Error(err)
 		}
 	}
