@@ -22,7 +22,7 @@ type Lookup = matrix.Lookup
 // Params is what a model needs of the world. It belongs to one task and is used by one goroutine.
 type Params interface {
 	// Plan plans the columns keys, in any order and with duplicates, for lookups and pushes of the matrices: one plan for
-	// each, the same one where that will do. Plans are valid until the next call.
+	// each, the same one where that will do. Plans are valid until the call after the next.
 	Plan(keys []int64, matrices []string) ([]matrix.Plan, error)
 	// Pull gives the parameters of the lookups, in their order, as of the task's clock.
 	Pull(ctx context.Context, lookups []Lookup) ([]matrix.Block, error)

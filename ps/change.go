@@ -12,6 +12,7 @@ import (
 
 // round is a change of the task's: a numbered request to each server that it concerns.
 type round struct {
+	number  int         // among the client's changes, from 1 on
 	of      []*exchange // by server; nil for a server that has none
 	alone   bool        // no other change was under way when it began
 	deltas  []delta     // what was taken from the oplog
@@ -49,7 +50,11 @@ func (c *Client) change(ctx context.Context, t ticks, complete func(qs []*rpc.Re
 		complete(qs)
 		r.results = true
 	}
-	return r, c.launch(ctx, r, qs)
+	err := c.launch(ctx, r, qs)
+	if err == nil {
+		c.startDue(ctx)
+	}
+	return r, err
 }
 
 // mayChange tells why there can be no changes.
@@ -72,6 +77,8 @@ func (c *Client) launch(ctx context.Context, r *round, qs []*rpc.Request) error 
 			l.log = append(l.log, r.of[i])
 		}
 	}
+	c.changes++
+	r.number = c.changes
 	c.rounds = append(c.rounds, r)
 	forget(r.changes)
 	return c.start(ctx, r.of)

@@ -39,7 +39,7 @@ func flagGroups() []flagGroup {
 		{"Regularisation", []string{"l1", "l2", "l1-of", "l2-of"}},
 		{"Cluster", []string{"attempt", "restarts", "dir", "name", "detach", "dry-run", "server-memory", "server-cpus", "worker-memory",
 			"worker-cpus", "server-log", "coordinate", "cluster", "role", "advertise", "lease", "replicas", "slow-standby", "staleness",
-			"key-cache", "key-cache-staleness", "partitioner", "tcp", "wait", "timeout", "retry", "grace", "processes", "in-process",
+			"key-cache", "key-cache-staleness", "prefetch", "partitioner", "tcp", "wait", "timeout", "retry", "grace", "processes", "in-process",
 			"memory", "scratch", "no-checksum"}},
 		{"Kubernetes", []string{"image", "image-pull-policy", "image-pull-secret", "volume", "env", "env-from-secret", "token-secret",
 			"tls-secret", "namespace", "context", "kubeconfig", "run-as", "node-selector", "scratch-size", "queue", "jobset", "operator",

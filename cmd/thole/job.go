@@ -50,6 +50,7 @@ type job struct {
 	partitioner                   string
 	keyCache                      string // bytes of a task's cache of hot keys; "": none
 	keyStaleness                  int    // and for how many steps it uses a value under ASP
+	prefetch                      bool   // under SSP and ASP
 	set                           map[string]string
 	values                        flagValues // of the saved model
 
@@ -184,6 +185,7 @@ func (j *job) flags(e *env, c *cobra.Command) {
 		"(default: none)")
 	f.IntVar(&j.keyStaleness, "key-cache-staleness", 2, "with --key-cache and --staleness -1: steps for which a task uses a value "+
 		"of the cache")
+	f.BoolVar(&j.prefetch, "prefetch", true, "with --staleness other than 0: pull the parameters of the next batch while one is computed")
 	f.StringVar(&j.partitioner, "partitioner", "", "how matrices are cut: range, column or hash (default: hash with --sparse, else column)")
 	f.BoolVar(&j.noChecksum, "no-checksum", false, noChecksumHelp)
 	j.values.flags(c, false, true)
