@@ -118,7 +118,7 @@ func (w *waiting) lose(err error) {
 func (s *Server) openLog(name string, first uint64) (*jobLog, error) {
 	l := &jobLog{logs: s.Logs, files: s.Logs.Folder(name), name: name, limit: s.LogBase, synced: !s.LogUnsynced, fail: func(error) {}}
 	o := journal.Options{ // the ledger bounds what waits
-		First: first, Segment: segmentOf(s.LogBase), NoSync: s.LogUnsynced, Notify: l.notify, Queue: 1 << 60, Spares: 2,
+		First: first, Segment: s.segment(), NoSync: s.LogUnsynced, Notify: l.notify, Queue: 1 << 60, Spares: 2,
 		Patience: s.patience(), Full: func(err error) { l.isFull(s, err) },
 	}
 	log, err := journal.Open(l.files, o)
@@ -175,15 +175,18 @@ func (s *Server) reopenLog(ctx context.Context, name string, wait time.Duration)
 	return l, err
 }
 
-// logSegment is how long the files of a log are at most.
+// logSegment is how long the files of a log are at most, unless Server.LogSegment says it.
 const logSegment = 64 << 20
 
-// segmentOf is how long they are if the log gets a base each so many bytes: some are removed then.
-func segmentOf(base int64) int64 {
-	if base <= 0 {
+// segment is how long they are: a quarter of what a log may have without a base, so that some are removed then.
+func (s *Server) segment() int64 {
+	switch {
+	case s.LogSegment > 0:
+		return s.LogSegment
+	case s.LogBase <= 0:
 		return logSegment
 	}
-	return min(logSegment, max(1, base/4))
+	return min(logSegment, max(1, s.LogBase/4))
 }
 
 // notify answers those who waited for what is durable now.
