@@ -161,6 +161,7 @@ func (r *replay) run(ctx context.Context) (live bool, err error) {
 		l.remove(s)
 		return false, nil
 	case err == nil && r.hasEnded():
+		r.disconnect() // the next attempt may have replaced it before its tasks were gone
 		return false, nil
 	case err == nil && r.j.core.Tasks() == 0: // nobody was told that the job is there
 		err = fmt.Errorf("nobody has joined: %w", rpc.ErrNotFound)
@@ -182,7 +183,7 @@ func (r *replay) run(ctx context.Context) (live bool, err error) {
 	return false, nil
 }
 
-// hasEnded reports whether the job has come to its end with what the log says.
+// hasEnded reports whether the job has come to its end with what the log says, or another has begun in its place.
 func (r *replay) hasEnded() bool {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()

@@ -111,7 +111,7 @@ func TestLogDiskFull(t *testing.T) {
 	}{
 		{"room in time", "1m", "1m", false, "seen"},
 		{"room later", "500ms", "1m", true, "failed"},
-		{"no room within wait", "500ms", "2s", true, ""},
+		{"no room within wait", "500ms", "10s", true, ""},
 		{"no room and no checkpoint", "500ms", "1m", false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
