@@ -20,6 +20,9 @@ type batch struct {
 	at    [][]uint32 // memory of Values.At
 	kinds []columns  // what each at is of
 	x     Input
+
+	counted matrix.Plan // whose columns' shows and clicks are in counts
+	counts  []float32
 }
 
 // lookedUp is what a batch has looked up. Two take turns, so that the values of the next batch can come while one is computed.
@@ -216,13 +219,43 @@ func (t *batch) clearGrads() {
 	}
 }
 
+// pushCounts pushes how often the batch shows each column of a plan, and how often with a click: a label above 0.
+func (t *batch) pushCounts(p Params, name string, plan matrix.Plan, at []uint32) error {
+	counter, ok := p.(Counter)
+	if !ok {
+		return fmt.Errorf("matrix %s: its columns are counted, and %T counts none", name, p)
+	}
+	if t.counted != plan {
+		t.counted, t.counts = plan, resize(t.counts, 2*len(plan.Unique()))
+		clear(t.counts)
+		x := t.of.Rows()
+		for row, label := range t.of.Label {
+			click := float32(0)
+			if label > 0 {
+				click = 1
+			}
+			for _, u := range at[x.Ptr[row]:x.Ptr[row+1]] {
+				t.counts[2*u]++
+				t.counts[2*u+1] += click
+			}
+		}
+	}
+	return counter.PushCounts(name, plan, t.counts)
+}
+
 // push pushes the gradients.
 func (t *batch) push(p Params) error {
+	t.counted = nil
 	for i := range t.params {
 		m, g := &t.params[i], t.grads[i].Val
 		if plan := t.asked[i].Plan; plan != nil {
 			if err := p.PushPlanned(m.Name, plan, g); err != nil {
 				return err
+			}
+			if m.Keep.Counts() {
+				if err := t.pushCounts(p, m.Name, plan, t.grads[i].At); err != nil {
+					return err
+				}
 			}
 			continue
 		}

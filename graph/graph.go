@@ -36,6 +36,12 @@ type Params interface {
 	Clock(ctx context.Context, weight, rate float64) error
 }
 
+// Counter is what Params have to be for models with columns that are counted (matrix.Keep.Counts).
+type Counter interface {
+	// PushCounts keeps the shows and clicks of the planned columns until Clock: two values for each of plan.Unique. It copies them.
+	PushCounts(name string, plan matrix.Plan, counts []float32) error
+}
+
 // WholeLimit is the largest number of weights of a dense matrix of features that is pulled and pushed whole; of larger ones
 // each batch takes the columns that occur in it.
 const WholeLimit = 1 << 16
