@@ -64,6 +64,7 @@ const (
 	copyUncopied
 	copyUnreplayed
 	copyIdle
+	copyReads
 	memoryBytes
 	memoryLimit
 	connections
@@ -116,6 +117,7 @@ func metrics() []metric {
 		{"thole_copy_uncopied_bytes", gauge, "", "at a standby (0 elsewhere): bytes of logs and their bases that it has not copied"},
 		{"thole_copy_unreplayed_bytes", gauge, "", "at a standby: bytes that it has copied and not replayed"},
 		{"thole_copy_idle_seconds", gauge, "", "at a standby: time since its last progress; 0: it has everything"},
+		{"thole_copy_reads_total", counter, "", "requests of readers that were answered from the copy of another server's job"},
 		{"thole_memory_bytes", gauge, "class", "bytes of the ledger by class: " + classNames()},
 		{"thole_memory_limit_bytes", gauge, "", "bytes that all classes may take together; 0: no bound"},
 		{"thole_connections", gauge, "", "open connections"},
@@ -265,6 +267,7 @@ func (s *scrape) copies(status *Status) {
 	s.put(copyUncopied, float64(copied.Uncopied))
 	s.put(copyUnreplayed, float64(copied.Unreplayed))
 	s.put(copyIdle, copied.Idle)
+	s.put(copyReads, float64(status.CopyReads))
 }
 
 func (s *scrape) log(job string, l *server.LogStatus) {

@@ -22,7 +22,9 @@ type Status struct {
 
 	Standbys []server.CopyStatus `json:"standbys,omitempty"` // that copy the logs of this server
 	Dropped  uint64              `json:"dropped,omitempty"`  // standbys that were dropped because they did not keep up
-	Copy     *server.CopyStatus  `json:"copy,omitempty"`     // of another server's logs; nil: this one copies none
+	// CopyReads is how many requests of readers were answered from copies of other servers' jobs since the process began.
+	CopyReads int64              `json:"copyReads,omitempty"`
+	Copy      *server.CopyStatus `json:"copy,omitempty"` // of another server's logs; nil: this one copies none
 }
 
 // Memory is bytes by class of the ledger.

@@ -22,17 +22,19 @@ type Holder struct {
 	// Copies are the IDs of claims that have all that was acknowledged, at most CopiesLimit.
 	Copies []string `json:"copies,omitempty"`
 	Since  uint64   `json:"since,omitempty"` // the first epoch from which on nothing was lost that was acknowledged; 0: Epoch
-	// Standbys is how far the standbys that copy the log were behind when the record was written, at most CopiesLimit. It decides nothing.
+	// Standbys is how far the standbys that copy the log were behind when the record was written, at most CopiesLimit. It decides
+	// nothing, but readers find standbys by it.
 	Standbys []Standby `json:"standbys,omitempty"`
 }
 
-// Standby is how far the copy of a standby is behind, for people.
+// Standby is how far the copy of a standby is behind, for people, and where it answers readers.
 type Standby struct {
 	Addr        string  `json:"addr"`
-	Synchronous bool    `json:"synchronous"` // acknowledgements wait for it
-	Uncopied    uint64  `json:"uncopied"`    // bytes that it has not acknowledged
-	Unreplayed  uint64  `json:"unreplayed"`  // bytes that it has and has not replayed
-	Idle        float64 `json:"idle"`        // seconds since its last progress; 0: it has everything
+	Reads       string  `json:"reads,omitempty"` // where readers reach the standby; "": they do not
+	Synchronous bool    `json:"synchronous"`     // acknowledgements wait for it
+	Uncopied    uint64  `json:"uncopied"`        // bytes that it has not acknowledged
+	Unreplayed  uint64  `json:"unreplayed"`      // bytes that it has and has not replayed
+	Idle        float64 `json:"idle"`            // seconds since its last progress; 0: it has everything
 	Stalled     bool    `json:"stalled,omitempty"`
 	Throttled   bool    `json:"throttled,omitempty"` // pushes are throttled until it has caught up
 }
@@ -108,7 +110,7 @@ func (h *Holder) check() error {
 		return fmt.Errorf("%d standbys, want at most %d", len(h.Standbys), CopiesLimit)
 	}
 	for i := range h.Standbys {
-		if n := len(h.Standbys[i].Addr); n > IDLimit {
+		if n := max(len(h.Standbys[i].Addr), len(h.Standbys[i].Reads)); n > IDLimit {
 			return fmt.Errorf("standby %d has an address of %d bytes, want at most %d", i, n, IDLimit)
 		}
 	}

@@ -12,16 +12,15 @@ import (
 )
 
 // Follow connects to all servers as a reader of a running job: somebody who is no task, for evaluation, serving and tools.
-// Of the options Network, Servers, Job, Retry, Funcs, Lost and Waiting count. The client has the job's matrices; it pulls
+// Of the options Network, Servers, Find, Job, Retry, Funcs, Lost, Waiting, ReadFrom, Replicas and MaxLag count. The client has the job's matrices; it pulls
 // values as they are ([Matrix.GetRow] and the other pulls, [Matrix.Get]) or of one moment ([Client.Cut]), holds no task back,
 // and does not keep the job alive. Of changes it can only run update functions, at once. Calls that are for tasks return an
 // error.
 func Follow(ctx context.Context, o Options) (*Client, error) {
-	c, err := newClient(ctx, o)
+	c, err := newClient(ctx, o, true)
 	if err != nil {
 		return nil, err
 	}
-	c.follows = true
 	if err := c.follow(ctx); err != nil {
 		c.Close()
 		return nil, err
@@ -40,7 +39,7 @@ func (c *Client) follow(ctx context.Context) error {
 
 // lookAround learns of the job's matrices, and how far they are: of each the clock of the server that is furthest.
 func (c *Client) lookAround(ctx context.Context) error {
-	xs, err := c.askAll(ctx, rpc.OpFollow, func(int) any { return rpc.Follow{Job: c.o.Job} })
+	xs, err := c.askAll(ctx, rpc.OpFollow, func(i int) any { return c.links[i].following() })
 	if err != nil {
 		return err
 	}
@@ -91,6 +90,7 @@ func (m *Matrix) alike(as *matrix.Meta) bool {
 
 // followed takes what a server tells of the matrices.
 func (l *link) followed(now *rpc.Followed, fresh []*Matrix) error {
+	l.lag = now.Replica
 	if len(now.Matrices) < len(fresh) {
 		return fmt.Errorf("ps: server %s has %d matrices of job %q, the first server has %d: %w",
 			l.addr, len(now.Matrices), l.c.o.Job, len(fresh), rpc.ErrNotFound)

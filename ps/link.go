@@ -25,6 +25,8 @@ type link struct {
 	lost   error           // why there is no connection
 	trying context.Context // ends when the client stops trying to make one
 	stop   func()          // ends it
+	lag    *rpc.Lag        // of a reader that reads from a copy; nil: it does not
+	near   nearby          // likewise
 }
 
 // exchange is a request to a server, and its answer. Changes (requests with a number) stay in the log of their link until
@@ -158,6 +160,10 @@ func (l *link) answered(x *exchange, r *rpc.Response, err error) {
 	}
 	gone := errors.Is(err, rpc.ErrLost) && !errors.Is(err, rpc.ErrClosed)
 	switch {
+	case l.leaves(err):
+		l.leave(x, err)
+		x.conn = nil
+		return
 	case err == nil || isFault(err):
 		x.sent = true
 	case gone && l.c.o.Retry > 0:
@@ -203,10 +209,7 @@ func (l *link) drop(conn rpc.Conn, why error) {
 	if l.conn != conn {
 		return
 	}
-	_ = conn.Close() // it is lost
-	l.c.mu.Lock()
-	l.conn = nil
-	l.c.mu.Unlock()
+	l.disconnect(conn)
 	l.lose(why)
 }
 
@@ -290,7 +293,7 @@ func (l *link) pause(ctx context.Context, d time.Duration) (moved bool) {
 // first makes the first connection. Where a server may be another one meanwhile, that is looked for as if a connection had been lost.
 func (l *link) first(ctx context.Context) error {
 	o := &l.c.o
-	conn, err := o.Network.Dial(ctx, l.addr)
+	conn, err := l.reach(ctx)
 	switch {
 	case err == nil:
 		l.conn = conn
@@ -316,8 +319,10 @@ func (l *link) dial(ctx context.Context) (rpc.Conn, error) {
 			return nil, err
 		}
 		l.addr, l.role = addr, role
+	} else {
+		l.addr = l.c.o.Servers[l.index]
 	}
-	conn, err := l.c.o.Network.Dial(ctx, l.addr)
+	conn, err := l.reach(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -328,6 +333,14 @@ func (l *link) dial(ctx context.Context) (rpc.Conn, error) {
 	return conn, nil
 }
 
+// reach makes a connection to the server at the link's address, or to a copy of it.
+func (l *link) reach(ctx context.Context) (rpc.Conn, error) {
+	if l.chooses() {
+		return l.choose(ctx)
+	}
+	return l.c.o.Network.Dial(ctx, l.addr)
+}
+
 // rejoin connects to the server and says who is back, or again who is there if the server may not have heard it.
 func (l *link) rejoin(ctx context.Context) error {
 	conn, err := l.dial(ctx)
@@ -335,7 +348,9 @@ func (l *link) rejoin(ctx context.Context) error {
 		return err
 	}
 	l.epoch++ // a Join that was on its way over an earlier one may still arrive, and must not count
-	err = l.greet(ctx, conn)
+	if err = l.greet(ctx, conn); l.leaves(err) {
+		err = l.fails(err)
+	}
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	if err == nil && l.c.closed {
@@ -366,7 +381,7 @@ func (l *link) greet(ctx context.Context, conn rpc.Conn) error {
 func (l *link) joining() (*rpc.Request, error) {
 	o := &l.c.o
 	if l.c.follows {
-		return control(rpc.OpFollow, rpc.Follow{Job: o.Job})
+		return control(rpc.OpFollow, l.following())
 	}
 	return control(rpc.OpJoin, rpc.Join{
 		Job: o.Job, Task: o.Task, Tasks: o.Tasks, Bound: o.Bound, Plan: o.agreed(), Worker: o.Worker, Mine: o.Mine,

@@ -93,6 +93,13 @@ type Options struct {
 	Waiting func(text string)
 	// Local, if not nil, is what tasks of the process share: the rows that they pulled.
 	Local *Local
+	// ReadFrom says from where a client of Follow reads.
+	ReadFrom ReadFrom
+	// Replicas returns the addresses of standbys that may answer a reader in place of a server, with values of their copies. It is asked on
+	// the client's goroutine before each choice; without an answer the server is read. nil: there are none.
+	Replicas func(ctx context.Context, server int) ([]string, error)
+	// MaxLag is the highest age of a copy that the reader accepts; what is older is not read, but another copy or the server. 0: rpc.ReplicaLag.
+	MaxLag time.Duration
 	// Funcs are the functions that Get and Update know; nil: the built-in ones. The servers have to know those that are used.
 	Funcs *psf.Table
 }
@@ -134,7 +141,7 @@ type Client struct {
 
 // Dial connects to all servers and joins the job.
 func Dial(ctx context.Context, o Options) (*Client, error) {
-	c, err := newClient(ctx, o)
+	c, err := newClient(ctx, o, false)
 	if err != nil {
 		return nil, err
 	}
@@ -150,8 +157,8 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 	return c, nil
 }
 
-// newClient connects to all servers.
-func newClient(ctx context.Context, o Options) (*Client, error) {
+// newClient connects to all servers, as a reader or a task.
+func newClient(ctx context.Context, o Options, follows bool) (*Client, error) {
 	if len(o.Servers) == 0 {
 		return nil, fmt.Errorf("ps: no server addresses")
 	}
@@ -176,7 +183,7 @@ func newClient(ctx context.Context, o Options) (*Client, error) {
 	if o.InFlight <= 0 {
 		o.InFlight = 4
 	}
-	c := &Client{o: o, id: rand.Text(), tasks: o.Tasks, mats: map[string]*Matrix{}, arenas: newArenas(len(o.Servers))}
+	c := &Client{o: o, id: rand.Text(), follows: follows, tasks: o.Tasks, mats: map[string]*Matrix{}, arenas: newArenas(len(o.Servers))}
 	for i, addr := range o.Servers {
 		l := &link{c: c, index: i, addr: addr}
 		if o.Roles != nil {
@@ -204,6 +211,9 @@ func newClient(ctx context.Context, o Options) (*Client, error) {
 // begin is the beginning of every call: it tells why there can be none.
 func (c *Client) begin(ctx context.Context, what string, m *Matrix) error {
 	c.watch.begin(what, m)
+	if c.follows {
+		c.reconsider()
+	}
 	switch {
 	case c.failed != nil:
 		return c.failed

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"encoding/json"
+	"time"
 
 	"thole.example/matrix"
 	"thole.example/ssp"
@@ -57,13 +58,29 @@ type Joined struct {
 // Follow is the argument of OpFollow.
 type Follow struct {
 	Job string `json:"job"`
+	// Replica accepts values of a copy of the job, which a standby has: it may lag behind the server by MaxLag, in nanoseconds, 0:
+	// ReplicaLag. A copy that lags further answers with ErrLag, whatever it is asked.
+	Replica bool  `json:"replica,omitempty"`
+	MaxLag  int64 `json:"maxLag,omitempty"`
 }
+
+// ReplicaLag is how far a copy that a reader accepts may lag behind unless the reader says more.
+const ReplicaLag = 5 * time.Second
 
 // Followed answers OpFollow: what there is to read, and how far the job is.
 type Followed struct {
 	Tasks    int              `json:"tasks"`
 	Clock    int              `json:"clock"` // the slowest of the tasks' own
 	Matrices []FollowedMatrix `json:"matrices"`
+	Replica  *Lag             `json:"replica,omitempty"` // nil: the values are the server's own, not those of a copy
+}
+
+// Lag is how far the copy of a job lags behind the server from which it is copied.
+type Lag struct {
+	Bytes uint64 `json:"bytes"` // of the job's log that are durable at the server, as it last said, and not replayed in the copy
+	// Seconds is the age of the copy: it has everything that was durable at the server so long ago. An idle server says twice a second
+	// that nothing has come.
+	Seconds float64 `json:"seconds"`
 }
 
 // FollowedMatrix is a matrix that can be read.

@@ -1,13 +1,15 @@
 package rpc
 
 // Copy is the argument of OpCopy: a standby asks for what has come to the logs of a server, and says what it has of them. A question is
-// answered when there is something new.
+// answered when there is something new, or after half a second if readers reach the standby.
 type Copy struct {
 	Claim string    `json:"claim"`         // of the standby, as package coord names it
 	Run   string    `json:"run,omitempty"` // of the server whose logs it has, as that said: others do not count
 	Logs  []CopyLog `json:"logs,omitempty"`
 	// Paused says that the standby has no room for more: the answer comes at once, and has no records.
 	Paused bool `json:"paused,omitempty"`
+	// Reads is where readers reach the standby, which answers them from its copy; "": they do not.
+	Reads string `json:"reads,omitempty"`
 }
 
 // CopyLog is how much a standby has of a log.

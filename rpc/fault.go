@@ -24,6 +24,7 @@ var (
 	ErrPassed    = errors.New("clock has passed")
 	ErrOver      = errors.New("aborted for good") // by a task that knows that another attempt is of no use
 	ErrStandby   = errors.New("not its role now") // of a server whose role another one may have
+	ErrLag       = errors.New("too far behind")   // of a copy of another server's jobs, which another copy or that server may not be
 )
 
 // What networks themselves report.
@@ -36,7 +37,7 @@ var (
 // faults gives each of a handler's errors its number on the wire: its place here. Place 0 is any other error.
 var faults = [...]error{
 	nil, ErrStale, ErrNotFound, ErrExists, ErrRefused, ErrAborted, ErrTimeout, ErrClosed, ErrMalformed, ErrTooLarge,
-	ErrInternal, ErrPassed, ErrOver, ErrStandby, blob.ErrUnavailable,
+	ErrInternal, ErrPassed, ErrOver, ErrStandby, blob.ErrUnavailable, ErrLag,
 }
 
 // Fault is an error that a server answered.

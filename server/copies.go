@@ -46,8 +46,9 @@ type standby struct {
 	claim  string
 	from   *rpc.Peer
 	out    *outgoing
-	asks   bool // it waits for an answer
-	counts bool // it has nearly all, and everybody waits for it
+	reads  string // where readers reach it; "": nobody is told
+	asks   bool   // it waits for an answer
+	counts bool   // it has nearly all, and everybody waits for it
 	pace   standbyPace
 	due    map[*jobLog]uint64 // what may have been acknowledged before it counted, and it has not
 	lost   bool
@@ -97,7 +98,7 @@ func (s *Server) copyLogs(_ *member, x *rpc.Exchange) {
 	var a rpc.Copy
 	err := json.Unmarshal(x.Arg, &a)
 	switch {
-	case err != nil || a.Claim == "":
+	case err != nil || a.Claim == "" || len(a.Reads) > nameLimit:
 		x.Fail(fmt.Errorf("copy: want the claim of a standby, and what it has: %w", rpc.ErrMalformed))
 		return
 	case s.Logs == nil || s.Role == nil || s.Replicas < 2:
@@ -155,7 +156,8 @@ func (c *copies) ask(s *Server, from *rpc.Peer, a *rpc.Copy) (*outgoing, error) 
 		c.giveUp(b)
 		return nil, err
 	}
-	b.asks, b.pace.paused = !a.Paused, a.Paused
+	b.asks, b.pace.paused, b.reads = !a.Paused, a.Paused, a.Reads
+	b.out.beats = a.Reads != ""
 	return b.out, nil
 }
 

@@ -18,14 +18,16 @@ import (
 
 // Copying is a standby's side of what copies.go says: the logs of another server are written to logs of this one, with the same names and
 // positions, and their changes are made as soon as they are there, by what makes them after a restart (replay.go). Such a job has
-// the connections of its tasks as if they were there; nobody else can reach it before the server has its role. Logs of a copy get bases of
-// their own.
+// the connections of its tasks as if they were there; before the server has its role, only readers that accept a copy reach it (replica.go).
+// Logs of a copy get bases of their own.
 //
 // What was acknowledged is in the memory of the standby, and on its way to its disk. So a standby that is started again begins anew.
 type Copying struct {
 	// Empties, if there is one, is called before what is in the folder from before goes: when a server that has the role has answered, and by
 	// Drop. After an error it stays.
 	Empties func() error
+	// Reads is where readers reach this server, which answers them from the copy until it has the role (replica.go); "": nobody is told.
+	Reads string
 
 	s     *Server
 	claim string
@@ -56,6 +58,9 @@ type copyIn struct {
 	done  chan struct{} // closed when all was replayed, or nothing can be
 	live  bool          // then: the job goes on
 	err   error
+
+	readable atomic.Bool // the base, if there is one, was read
+	fresh    copyFreshness
 }
 
 // copyBaseLimit is the most bytes that the base of a log may have.
@@ -92,6 +97,7 @@ func (c *Copying) From(ctx context.Context, conn rpc.Conn) error {
 		if err != nil {
 			return err
 		}
+		asked := time.Now()
 		r, err := conn.Start(ctx, &rpc.Request{Op: rpc.OpCopy, Arg: text}).Wait(ctx)
 		if errors.Is(err, rpc.ErrStale) {
 			err = errors.Join(err, c.anew(ctx, ""))
@@ -105,6 +111,7 @@ func (c *Copying) From(ctx context.Context, conn rpc.Conn) error {
 		}
 		r.Release()
 		if err == nil {
+			c.heard(asked, &head)
 			paused, err = c.keepUp(ctx)
 			c.seen.answer(c, &head)
 		}
@@ -116,7 +123,7 @@ func (c *Copying) From(ctx context.Context, conn rpc.Conn) error {
 
 // question says what is here, and asks for more unless there is no room for it.
 func (c *Copying) question(paused bool) *rpc.Copy {
-	q := &rpc.Copy{Claim: c.claim, Run: c.run, Paused: paused}
+	q := &rpc.Copy{Claim: c.claim, Run: c.run, Paused: paused, Reads: c.Reads}
 	for _, name := range slices.Sorted(maps.Keys(c.logs)) {
 		if in := c.logs[name]; in.log != nil && !in.failed() {
 			q.Logs = append(q.Logs, rpc.CopyLog{Name: name, End: in.end, Replayed: min(in.end, in.log.replayed.load()),

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"time"
 
 	"thole.example/budget"
 	"thole.example/journal"
@@ -18,6 +19,8 @@ type outgoing struct {
 	to   *standby
 	logs map[*jobLog]*sending
 	told int // how many logs it knows of; -1: it does not know what server this is
+	// beats is that it hears when nothing has come, too.
+	beats bool
 }
 
 // close closes all that is read.
@@ -129,13 +132,27 @@ func (l *jobLog) goOn(s *Server, to *standby, end uint64) (at *sending, err erro
 	return at, err
 }
 
-// answer is what a standby lacks, when there is something. It may ask again then.
+// copyBeat is after how long a standby that answers readers hears that nothing has come: they want to know how old its copy is.
+const copyBeat = 500 * time.Millisecond
+
+// errBeat is why a wait for something new ends.
+var errBeat = errors.New("nothing has come")
+
+// answer is what a standby lacks, when there is something, or for readers after a while that nothing has come. It may ask again then.
 func (c *copies) answer(ctx context.Context, s *Server, o *outgoing) (r *rpc.Response, err error) {
 	defer c.answered(o.to)
-	err = c.changes.await(ctx, func() (bool, error) {
-		r, err = c.gather(ctx, s, o)
+	within, cancel := ctx, func() {}
+	if o.beats {
+		within, cancel = context.WithTimeoutCause(ctx, copyBeat, errBeat)
+	}
+	defer cancel()
+	err = c.changes.await(within, func() (bool, error) {
+		r, err = c.gather(ctx, s, o, false)
 		return r != nil, err
 	})
+	if errors.Is(err, errBeat) {
+		r, err = c.gather(ctx, s, o, true)
+	}
 	return r, err
 }
 
@@ -147,8 +164,8 @@ func (c *copies) pause() *rpc.Response {
 	return &rpc.Response{Results: []rpc.Result{{Data: text}}}
 }
 
-// gather is what a standby lacks now, nil if that is nothing.
-func (c *copies) gather(ctx context.Context, s *Server, o *outgoing) (*rpc.Response, error) {
+// gather is what a standby lacks now, nil if that is nothing, unless that is to be said, too.
+func (c *copies) gather(ctx context.Context, s *Server, o *outgoing, always bool) (*rpc.Response, error) {
 	c.mu.Lock()
 	logs, run, claim, counts := append([]*jobLog(nil), c.logs...), c.run, o.to.claim, o.to.counts
 	c.mu.Unlock()
@@ -186,7 +203,7 @@ func (c *copies) gather(ctx context.Context, s *Server, o *outgoing) (*rpc.Respo
 		}
 	}
 	c.mu.Unlock()
-	if !news {
+	if !news && !always {
 		return nil, nil
 	}
 	o.told = len(logs)

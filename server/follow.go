@@ -17,6 +17,13 @@ func (s *Server) follow(_ *member, x *rpc.Exchange) {
 		x.Fail(fmt.Errorf("follow: %w: %w", rpc.ErrMalformed, err))
 		return
 	}
+	if !a.Replica && s.Role != nil {
+		x.Checked(s.Role)
+		if err := s.fenced(); err != nil {
+			x.Fail(err)
+			return
+		}
+	}
 	j, there := s.find(x, a.Job)
 	at, _ := x.From.State.(*seat)
 	if at == nil {
@@ -31,11 +38,24 @@ func (s *Server) follow(_ *member, x *rpc.Exchange) {
 		x.Fail(fmt.Errorf("task %d of job %q follows over its own connection: %w", m.task, m.job.name, rpc.ErrRefused))
 		return
 	}
-	m := &member{job: j, task: -1, conn: at.conn, reads: true, left: make(chan struct{})}
+	m := &member{job: j, task: -1, conn: at.conn, reads: true, accepts: newReplicaReader(j, &a), left: make(chan struct{})}
+	var lag *rpc.Lag
+	if m.accepts != nil {
+		var err error
+		if lag, err = m.accepts.lag(); err != nil {
+			x.Fail(err)
+			return
+		}
+		x.Checked(m.accepts)
+	}
 	m.joined.Store(true)
 	m.terms.Store(x.From.Grant.Terms())
 	at.member.Store(m)
-	j.submit(deed(func() { j.answerJSON(&request{x: x}, j.followed()) }))
+	j.submit(deed(func() {
+		now := j.followed()
+		now.Replica = lag
+		j.answerJSON(&request{x: x}, now)
+	}))
 }
 
 // followed is what there is to read, in the job's mailbox.
@@ -64,6 +84,8 @@ func (s *Server) readAt(m *member, x *rpc.Exchange, g *gather) {
 	case failed != nil:
 		g.free()
 		x.Fail(*failed)
+	case needs == nil && !makes && m.accepts.copied():
+		j.submit(deed(func() { j.read(g) })) // after what was replayed before
 	case needs == nil && !makes:
 		j.readNow(g)
 	case needs == nil:
@@ -72,6 +94,9 @@ func (s *Server) readAt(m *member, x *rpc.Exchange, g *gather) {
 	default:
 		q := &request{x: x, gather: g, makes: makes}
 		j.post(ssp.Look[*request]{Req: q, Needs: needs}, q)
+		if m.accepts.copied() {
+			m.boundWait(x)
+		}
 	}
 }
 

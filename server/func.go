@@ -277,7 +277,11 @@ func (s *Server) get(m *member, x *rpc.Exchange) {
 			a.send()
 		}
 	}
-	if m.changes.Load() == 0 {
+	switch {
+	case m.accepts.copied(): // after what was replayed before
+		j.submit(deed(func() { b.start(visits) }))
+		return
+	case m.changes.Load() == 0:
 		b.start(visits)
 		return
 	}

@@ -41,10 +41,11 @@ type job struct {
 	still  stillness
 	ctx    context.Context // ends with the job, or when it fails
 	cancel context.CancelCauseFunc
-	loads  sync.WaitGroup // that run
-	gone   chan struct{}  // closed when the job has ended and given everything back
-	done   atomic.Bool    // it has ended, and come to its end
-	log    *jobLog        // nil: what it does is not logged
+	loads  sync.WaitGroup         // that run
+	gone   chan struct{}          // closed when the job has ended and given everything back
+	done   atomic.Bool            // it has ended, and come to its end
+	log    *jobLog                // nil: what it does is not logged
+	copy   atomic.Pointer[copyIn] // it is a copy of another server's; nil: it is not, or not any more
 
 	// What follows is the mailbox's.
 	core    *ssp.Job[*delta, *request]
@@ -78,14 +79,16 @@ type answer struct {
 
 // member is what a connection is for: a task of a job.
 type member struct {
-	job    *job
-	task   int
-	conn   int64                        // number of the connection
-	terms  atomic.Pointer[access.Terms] // of the connection's token, with which the job was found to be its own
-	bound  ssp.Bound                    // of the job
-	reads  bool                         // it is no task, and only reads
-	joined atomic.Bool
-	over   atomic.Bool // it was refused, or has left
+	job   *job
+	task  int
+	conn  int64                        // number of the connection
+	terms atomic.Pointer[access.Terms] // of the connection's token, with which the job was found to be its own
+	bound ssp.Bound                    // of the job
+	reads bool                         // it is no task, and only reads
+	// accepts is that it reads from the copy of a job, too; nil: it does not.
+	accepts *replicaReader
+	joined  atomic.Bool
+	over    atomic.Bool // it was refused, or has left
 	// dropped is that the others go on without it; it may come back.
 	dropped atomic.Bool
 	left    chan struct{} // closed then

@@ -19,6 +19,16 @@ import (
 // the tables grow, others wait for it, or it goes to disk.
 func (s *Server) tablesLeft() int64 { return s.Ledger.Left() }
 
+// tablesLeft is how much the tables of the job may still take. Those of a copy may take a quarter of the memory more: the server has accepted
+// its changes, and does not have the connections of the copy's readers and the marks that their functions read.
+func (s *store) tablesLeft() int64 {
+	left := s.job.server.tablesLeft()
+	if s.job.copy.Load() != nil {
+		left += s.job.server.Ledger.Total() / 4
+	}
+	return left
+}
+
 // tooMuch says what there is no room for, and how much there is.
 func (s *Server) tooMuch(what string, args ...any) error {
 	return fmt.Errorf(what+" beside %s that matrices, jobs, connections and modules have, want at most %s in all: %w (--memory is %s)",
@@ -75,9 +85,9 @@ func (s *store) lacks(n int, slack int64) int64 {
 		return full
 	}
 	if !s.canPage() || s.noDisk.Load() != nil {
-		return s.columns(n) + slack - s.job.server.tablesLeft()
+		return s.columns(n) + slack - s.tablesLeft()
 	}
-	lack := int64(n)*shard.KeyBytes + slack - s.job.server.tablesLeft()
+	lack := int64(n)*shard.KeyBytes + slack - s.tablesLeft()
 	if lack > 0 {
 		_, movable := s.job.server.movable(nil)
 		lack -= movable

@@ -204,6 +204,9 @@ func (r *replay) read(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if r.copy != nil {
+		r.copy.readable.Store(true)
+	}
 	from, err := r.log.log.Read(position)
 	if err != nil {
 		return err
@@ -448,6 +451,7 @@ func (r *replay) serve(body []byte, serve func(s *Server, m *member, x *rpc.Exch
 // live lets the job go on where the log ends, as if the connections were there.
 func (r *replay) live() {
 	r.j.submit(deed(func() {
+		r.j.copy.Store(nil)
 		r.log.replays.Store(false)
 		for c, load := range r.log.loads { // they were under way, and nobody has heard of them
 			r.j.load(c, load.path, load.do)

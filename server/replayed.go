@@ -29,6 +29,7 @@ func (r *replay) beginJob(name access.JobName) {
 	r.s.mu.Lock()
 	before := r.s.jobs[name]
 	r.j = r.s.newJob(name, r.log)
+	r.j.copy.Store(r.copy)
 	r.j.about.charge = r.s.Ledger.Force(budget.Metadata, jobBytes+2*int64(len(name.Name)))
 	r.s.mu.Unlock()
 	j := r.j // what it loads ends with the replay

@@ -263,4 +263,4 @@ func (s *store) here() int64 { return int64(len(s.owned)) }
 func (s *store) bounded() bool { return s.job.server.Ledger != nil || len(s.accounts) > 0 }
 
 // left is how many bytes more the matrix may take.
-func (s *store) left() int64 { return min(s.job.server.tablesLeft(), s.accounts.left()) }
+func (s *store) left() int64 { return min(s.tablesLeft(), s.accounts.left()) }

@@ -19,10 +19,13 @@ type Role interface {
 	Copied(ctx context.Context, claims []string) error
 }
 
-// inRole says why a request may not be served, and has its answer checked, if the server has a role.
-func (s *Server) inRole(x *rpc.Exchange) error {
-	if s.Role == nil {
+// inRole says why a request may not be served, and has its answer checked, if the server has a role. A Follow says itself what it accepts.
+func (s *Server) inRole(m *member, op *operation, x *rpc.Exchange) error {
+	if s.Role == nil || x.Op == rpc.OpFollow {
 		return nil
+	}
+	if is, err := s.fromCopy(m, op, x); is {
+		return err
 	}
 	x.Checked(s.Role)
 	return s.fenced()

@@ -105,7 +105,9 @@ type Server struct {
 	leaving  bool                    // it takes no new jobs
 	copies   copies
 	copying  atomic.Pointer[Copying] // nil: it copies no logs
-	shares   shares
+	// copyReads is how many requests of readers were answered from copies.
+	copyReads atomic.Int64
+	shares    shares
 }
 
 // now is the time for the cores of jobs.
@@ -117,7 +119,7 @@ func (s *Server) now() time.Duration {
 // Serve implements rpc.Handler.
 func (s *Server) Serve(x *rpc.Exchange) {
 	m, op := memberOf(x.From), operationOf(x.Op)
-	if err := cmp.Or(op.allowed(m, x), s.inRole(x)); err != nil {
+	if err := cmp.Or(op.allowed(m, x), s.inRole(m, op, x)); err != nil {
 		x.Fail(err)
 		return
 	}

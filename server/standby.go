@@ -93,14 +93,15 @@ func (p *standbyPace) note(logs map[*jobLog]*sending, now time.Time) {
 
 // CopyStatus is how far the copy that a standby has of a server's logs is behind, as either of them knows it.
 type CopyStatus struct {
-	Claim       string  `json:"claim"`       // of the standby
-	At          string  `json:"at"`          // address of the other side
-	Synchronous bool    `json:"synchronous"` // acknowledgements wait for the standby
-	Uncopied    uint64  `json:"uncopied"`    // bytes of logs and bases that are durable at the server and not acknowledged by the standby
-	Unreplayed  uint64  `json:"unreplayed"`  // bytes that the standby has and has not replayed, as it last said
-	Idle        float64 `json:"idle"`        // seconds since its last progress; 0: it has everything
-	Stalled     bool    `json:"stalled"`     // it has made no progress for some seconds
-	Throttled   bool    `json:"throttled"`   // acknowledgements are delayed so that the standby catches up
+	Claim       string  `json:"claim"`           // of the standby
+	At          string  `json:"at"`              // address of the other side
+	Reads       string  `json:"reads,omitempty"` // where readers reach the standby, as it says
+	Synchronous bool    `json:"synchronous"`     // acknowledgements wait for the standby
+	Uncopied    uint64  `json:"uncopied"`        // bytes of logs and bases that are durable at the server and not acknowledged by the standby
+	Unreplayed  uint64  `json:"unreplayed"`      // bytes that the standby has and has not replayed, as it last said
+	Idle        float64 `json:"idle"`            // seconds since its last progress; 0: it has everything
+	Stalled     bool    `json:"stalled"`         // it has made no progress for some seconds
+	Throttled   bool    `json:"throttled"`       // acknowledgements are delayed so that the standby catches up
 }
 
 // lag is how far a standby is behind, and whether a log has grown away from it by more than it may. c is locked, and nothing is being
@@ -185,7 +186,7 @@ func (s *Server) Standbys() (all []CopyStatus, dropped uint64) {
 		if b.lost {
 			continue
 		}
-		one := CopyStatus{Claim: claim, At: b.from.Name, Synchronous: b.whole(), Stalled: b.pace.stalled,
+		one := CopyStatus{Claim: claim, At: b.from.Name, Reads: b.reads, Synchronous: b.whole(), Stalled: b.pace.stalled,
 			Throttled: b.pace.throttles && !b.counts}
 		if one.Uncopied, one.Unreplayed, _ = c.lag(b); !b.asks && one.Uncopied+one.Unreplayed > 0 {
 			one.Idle = time.Since(b.pace.moved).Seconds()

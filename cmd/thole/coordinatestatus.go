@@ -166,7 +166,7 @@ func (r *roleJSON) kept() string {
 
 // standbyText says how far a standby was behind when its server renewed the role.
 func standbyText(b *coord.Standby) string {
-	return copyLine(&server.CopyStatus{At: b.Addr, Synchronous: b.Synchronous, Uncopied: b.Uncopied, Unreplayed: b.Unreplayed, Idle: b.Idle,
+	return copyLine(&server.CopyStatus{At: b.Addr, Reads: b.Reads, Synchronous: b.Synchronous, Uncopied: b.Uncopied, Unreplayed: b.Unreplayed, Idle: b.Idle,
 		Stalled: b.Stalled, Throttled: b.Throttled})
 }
 

@@ -24,6 +24,7 @@ type calling struct {
 	source
 	output
 	trust  trust
+	read   reading
 	job    string
 	dst    string
 	asJSON bool
@@ -36,7 +37,8 @@ func psfCommand(e *env) *cobra.Command {
 		Short: "Run a function beside the data: of a saved model, or of a running job's servers",
 		Long: `Runs a function of the parameter server's library, or a WebAssembly module (FUNCTION ends in .wasm), on a matrix: of the model
 at a path, or with --job of a job that runs on the servers, whose addresses are separated by commas. A function that changes
-a model needs --dst, where the changed model goes; one that changes a running job takes effect at once.
+a model needs --dst, where the changed model goes; one that changes a running job takes effect at once. With --coordinate SERVERS is
+how many there are, and --read-from nearest or replica reads from standbys that copy their logs.
 
 Without arguments it lists the functions, with a FUNCTION alone what that one takes.`,
 		Example: `  thole psf
@@ -45,12 +47,14 @@ Without arguments it lists the functions, with a FUNCTION alone what that one ta
   thole psf out/lr histogram min=-1 max=1 --matrix input_weight
   thole psf weights.npy mapinplace 'f=abs(x) < 0.001 ? 0 : x' --dst small.npy
   thole psf 127.0.0.1:7001,127.0.0.1:7002 nrm2 --job job --matrix input_weight
+  thole psf 2 nrm2 --job job --matrix input_weight --coordinate etcd://host0:2379 --read-from replica
   thole psf weights.npy affine.wasm from=0 'arg={"a": 2}' --dst doubled.npy`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), e, args) },
 	}
 	f.source.flags(c, false)
 	fl := c.Flags()
 	f.trust.flags(fl)
+	f.read.flags(fl)
 	fl.StringSliceVar(&f.only, "matrix", nil, "matrix to work on (default: the only one)")
 	fl.StringVar(&f.job, "job", "", "name of a running job: the first argument is the addresses of its servers")
 	fl.StringVar(&f.dst, "dst", "", "where a changed model goes")
@@ -94,7 +98,7 @@ func (f *calling) run(ctx context.Context, e *env, args []string) error {
 		return usageError{err}
 	}
 	if f.job != "" {
-		return b.onServers(ctx, e, strings.Split(args[0], ","))
+		return b.onServers(ctx, e, args[0])
 	}
 	return b.onModel(ctx, e, args[0])
 }
@@ -144,16 +148,16 @@ func (f *calling) matrixOf(names []string) (string, error) {
 }
 
 // onServers runs the function on a job's servers.
-func (b *called) onServers(ctx context.Context, e *env, addrs []string) error {
+func (b *called) onServers(ctx context.Context, e *env, servers string) error {
 	net, err := b.flags.trust.network()
 	if err != nil {
 		return err
 	}
-	c, err := ps.Follow(ctx, ps.Options{Network: net, Servers: addrs, Job: b.flags.job, Funcs: b.known})
+	c, end, err := b.flags.read.follow(ctx, servers, ps.Options{Network: net, Job: b.flags.job, Funcs: b.known})
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer end()
 	var names []string
 	for _, m := range c.Matrices() {
 		names = append(names, m.Meta().Name)

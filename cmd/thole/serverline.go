@@ -96,6 +96,13 @@ func (o *serverOptions) newLine(s *server.Server, logs *server.LogDir, role *rol
 	return l, err
 }
 
+// reads says where readers reach the server while it is a standby.
+func (l *line) reads(addr string) {
+	if l != nil {
+		l.copying.Reads = addr
+	}
+}
+
 // claims says in a claim of the role what the server has.
 func (l *line) claims(o *coord.Options) {
 	if l != nil {
@@ -107,7 +114,10 @@ func (l *line) claims(o *coord.Options) {
 func (l *line) standbys() (all []coord.Standby) {
 	now, _ := l.s.Standbys()
 	for _, c := range now[:min(len(now), coord.CopiesLimit)] {
-		all = append(all, coord.Standby{Addr: c.At[:min(len(c.At), coord.IDLimit)], Synchronous: c.Synchronous, Uncopied: c.Uncopied,
+		if len(c.Reads) > coord.IDLimit {
+			c.Reads = ""
+		}
+		all = append(all, coord.Standby{Addr: c.At[:min(len(c.At), coord.IDLimit)], Reads: c.Reads, Synchronous: c.Synchronous, Uncopied: c.Uncopied,
 			Unreplayed: c.Unreplayed, Idle: c.Idle, Stalled: c.Stalled, Throttled: c.Throttled})
 	}
 	return all

@@ -234,6 +234,7 @@ func (r *roleHeld) stay(ctx context.Context, out io.Writer, at string, line *lin
 	o := coord.Options{Lease: r.lease, Sole: sole, Say: say}
 	go r.remind(claim, log)
 	line.claims(&o)
+	line.reads(addr)
 	copied := line.copy(claim)
 	h, err := coord.Claim(claim, r.store, r.cluster, coord.Server(r.number), addr, o)
 	copied()

@@ -58,6 +58,7 @@ func printCopies(out io.Writer, s *admin.Status) {
 	}
 	if s.Copy != nil {
 		fmt.Fprintf(out, "standby, copies the logs of the server that has the role: %s\n", copyText(s.Copy))
+		fmt.Fprintf(out, "answered from the copy: %s\n", number.Of(int(s.CopyReads), "read"))
 	}
 }
 
@@ -70,7 +71,11 @@ func copyLine(c *server.CopyStatus) string {
 	case c.Throttled:
 		state = "catching up while pushes are throttled"
 	}
-	return fmt.Sprintf("%s: %s, %s", c.At, state, copyText(c))
+	text := fmt.Sprintf("%s: %s, %s", c.At, state, copyText(c))
+	if c.Reads != "" {
+		text += ", answers readers at " + c.Reads
+	}
+	return text
 }
 
 // copyText says how far a copy is behind.
