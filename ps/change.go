@@ -93,6 +93,7 @@ func (c *Client) tick(qs []*rpc.Request, t ticks) {
 		if qs[i] == nil {
 			qs[i] = &rpc.Request{Op: rpc.OpPush}
 		}
+		qs[i].Ticks = make([]rpc.Tick, 0, 1+len(t.of))
 		if t.own {
 			qs[i].Ticks = append(qs[i].Ticks, rpc.Tick{Clock: int32(c.clock)})
 		}

@@ -132,7 +132,7 @@ func (f *fold) applyFew() {
 		}
 		one := shard.Delta{Keys: []int64{}}
 		if len(a.work) == 1 {
-			one = a.work[0].inMemory()
+			one = a.work[0].inMemory(a.to.shard.At().Cols)
 		}
 		if a.made = f.few.Add(a.to.shard, one, int64(f.clock)); a.made {
 			some = append(some, a)

@@ -167,23 +167,23 @@ func with(shares []share, into []shard.Delta, t taker) error {
 		d := sh.d
 		d.mu.RLock()
 		held++
+		cols := d.of.parts.At(int(sh.partition)).Cols
 		if d.disk != nil {
-			return withDisk(shares, into, sh.empty(), t)
+			return withDisk(shares, into, sh.empty(cols), t)
 		}
-		into = append(into, sh.inMemory())
+		into = append(into, sh.inMemory(cols))
 	}
 	return t.take(into)
 }
 
-// empty is the share without its keys and values.
-func (sh *share) empty() shard.Delta {
-	p := &sh.d.part
-	return shard.Delta{Rows: p.Rows, Cols: p.Cols.Intersect(sh.d.of.parts.At(int(sh.partition)).Cols)}
+// empty is the share without its keys and values; cols are those of the partition.
+func (sh *share) empty(cols matrix.Range) shard.Delta {
+	return shard.Delta{Rows: sh.d.part.Rows, Cols: sh.d.part.Cols.Intersect(cols)}
 }
 
-// inMemory is the share, of a delta that does not lie on disk.
-func (sh *share) inMemory() shard.Delta {
-	one, p := sh.empty(), &sh.d.part
+// inMemory is the share, of a delta that does not lie on disk; cols are those of the partition.
+func (sh *share) inMemory(cols matrix.Range) shard.Delta {
+	one, p := sh.empty(cols), &sh.d.part
 	if p.Kind == rpc.KindKeys {
 		one.Keys = p.Keys[sh.first:][:sh.n:sh.n]
 	}

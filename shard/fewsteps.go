@@ -2,6 +2,7 @@ package shard
 
 import (
 	"thole.example/kernel"
+	"thole.example/matrix"
 )
 
 // FewSteps applies one delta of a few columns to each of several partitions at once, as [Few] reads. Its memory is used again. The zero
@@ -9,6 +10,11 @@ import (
 type FewSteps struct {
 	steps []fewStep
 	at    []uint32 // of each column of all steps: the line of the index where its search begins, then its row
+
+	// bound is the t-th step of the rule of a matrix, which partitions share; nil: there was none.
+	bound any
+	of    *matrix.Meta
+	t     int64
 }
 
 type fewStep struct {
@@ -25,9 +31,11 @@ type fewStepper interface {
 	findToStep(keys []int64, at []uint32)
 	// plain reports whether a step changes nothing but the columns that it names, and makes and removes none but these.
 	plain() bool
-	// stepFew is apply, or add if there is no rule, for columns in the given rows. It reports whether it is done: not where some columns
-	// are missing.
-	stepFew(d *Delta, rows []uint32, rule bool, scale, rate float64, t int64) bool
+	// bind is the t-th step of the rule, for stores of the same matrix until the next call.
+	bind(rate float64, t int64) any
+	// stepFew makes the t-th step, which is bound, or without one adds the delta to columns in the given rows. It reports whether it is
+	// done: not where some columns are missing.
+	stepFew(d *Delta, rows []uint32, bound any, scale float64, t int64) bool
 }
 
 // Add adds a delta that came with the clock (see [Shard.SetClock]), and reports whether it did; if not, [Shard.Apply] has to be called for
@@ -68,7 +76,7 @@ func (f *FewSteps) Apply(weight, rate float64, left func(i int)) {
 	for i := range f.steps {
 		s := &f.steps[i]
 		n := len(s.delta.Keys)
-		if !s.apply(at[:n], weight, rate) {
+		if !f.apply(s, at[:n], weight, rate) {
 			left(i)
 		}
 		at = at[n:]
@@ -76,17 +84,23 @@ func (f *FewSteps) Apply(weight, rate float64, left func(i int)) {
 }
 
 // apply applies the delta, whose columns are in the given rows, 0 if one is missing. It reports whether it did.
-func (s *fewStep) apply(rows []uint32, weight, rate float64) bool {
+func (f *FewSteps) apply(s *fewStep, rows []uint32, weight, rate float64) bool {
 	of := s.of
 	switch {
 	case of.rule == nil:
-		if s.to != nil && !s.to.stepFew(&s.delta, rows, false, 1, 0, of.steps+s.clock) {
+		if s.to != nil && !s.to.stepFew(&s.delta, rows, nil, 1, of.steps+s.clock) {
 			return false
 		}
 		of.SetClock(s.clock)
 	case weight > 0:
-		if s.to != nil && !s.to.stepFew(&s.delta, rows, true, 1/weight, rate, of.steps+1) {
-			return false
+		if s.to != nil {
+			if f.bound == nil || f.of != of.meta || f.t != of.steps+1 {
+				f.of, f.t = of.meta, of.steps+1
+				f.bound = s.to.bind(rate, f.t)
+			}
+			if !s.to.stepFew(&s.delta, rows, f.bound, 1/weight, f.t) {
+				return false
+			}
 		}
 		of.SetClock(s.clock)
 		of.steps++
@@ -97,6 +111,7 @@ func (s *fewStep) apply(rows []uint32, weight, rate float64) bool {
 func (f *FewSteps) reset() {
 	clear(f.steps)
 	f.steps = f.steps[:0]
+	f.bound, f.of = nil, nil
 }
 
 func (k *keyed[T]) plain() bool {
@@ -108,15 +123,17 @@ func (k *keyed[T]) findToStep(keys []int64, at []uint32) {
 	k.slab.fetch(at, 0, k.slab.width)
 }
 
-func (k *keyed[T]) stepFew(d *Delta, rows []uint32, rule bool, scale, rate float64, t int64) bool {
+func (k *keyed[T]) bind(rate float64, t int64) any { return k.stepper.at(rate, t) }
+
+func (k *keyed[T]) stepFew(d *Delta, rows []uint32, bound any, scale float64, t int64) bool {
 	for _, row := range rows {
 		if row == 0 {
 			return false
 		}
 	}
-	step := kernel.AddRows[T]
-	if rule {
-		step = k.stepper.at(rate, t)
+	step, ok := bound.(func(*kernel.Batch[T]))
+	if !ok {
+		step = kernel.AddRows[T]
 	}
 	c := k.columns(d)
 	for at := 0; at < len(rows); at += block {
@@ -124,6 +141,6 @@ func (k *keyed[T]) stepFew(d *Delta, rows []uint32, rule bool, scale, rate float
 		k.prepare(some)
 		k.run(k.aim(k.batch(0, c.n, scale), some, nil, c.val[at*c.n:]), c.keys[at:], t, step)
 	}
-	clear(k.fold.grads[:]) // what they point to belongs to the caller
+	clear(k.fold.grads[:min(len(rows), block)]) // what they point to belongs to the caller
 	return true
 }
