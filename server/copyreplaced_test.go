@@ -3,10 +3,13 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"testing"
 	"time"
 
+	"thole.example/blob"
+	"thole.example/journal"
 	"thole.example/rpc"
 )
 
@@ -71,4 +74,35 @@ func TestCopyReplaced(t *testing.T) {
 		_ = conn.Close()
 		_ = l.Close()
 	})
+}
+
+// TestCopyTakeFull: a standby whose disk is full when it is to take the role over fails with a temporary error, whether its log has already
+// given up waiting for room or not.
+func TestCopyTakeFull(t *testing.T) {
+	for _, wait := range []time.Duration{time.Second, time.Minute} {
+		pairOf(t, 1<<40, func(t *testing.T, p *pair) {
+			p.servers[1].LogPatience = wait
+			copying := p.servers[1].NewCopying("b")
+			conn, over := p.follow(copying, "a")
+			c, err := p.task("a", "j")
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Second)
+			p.disks[1].SetRoom(p.disks[1].Used())
+			if err := push(t.Context(), c, 1); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Second)
+			_ = conn.Close()
+			<-over
+			if err := copying.Take(t.Context()); !errors.Is(err, blob.ErrUnavailable) || !errors.Is(err, journal.ErrFull) {
+				t.Errorf("it takes over with %v, want a temporary error of a full disk", err)
+			}
+			_ = copying.Drop()
+			if err := c.Leave(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

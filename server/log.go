@@ -222,10 +222,10 @@ func (l *jobLog) end() uint64 {
 func (l *jobLog) ended() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if errors.Is(l.err, journal.ErrClosed) {
+	if l.err == nil || errors.Is(l.err, journal.ErrClosed) {
 		return nil
 	}
-	return l.err
+	return &logError{l.name, l.err}
 }
 
 // due reports whether a copy of the log is to get a base at a position, which the caller begins then.

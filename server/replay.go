@@ -108,8 +108,8 @@ var errFailed = errors.New("it had failed")
 // one that is to be whole and is not.
 func (s *Server) replay(ctx context.Context, name string, whole bool) (*replay, error) {
 	wait := s.patience()
-	if whole { // somebody has a copy, and need not wait
-		wait = 0
+	if whole {
+		wait = 0 // somebody has a copy
 	}
 	l, err := s.reopenLog(ctx, name, wait)
 	if err != nil && (whole || ctx.Err() != nil || errors.Is(err, journal.ErrFull)) {
@@ -122,13 +122,13 @@ func (s *Server) replay(ctx context.Context, name string, whole bool) (*replay, 
 	r := s.newReplay(l)
 	r.whole = whole
 	live, err := r.run(ctx)
-	if err != nil {
-		err = fmt.Errorf("log %s: %w", name, err)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("log %s: %w", name, err)
+	case !live:
+		return nil, nil
 	}
-	if !live {
-		return nil, err
-	}
-	return r, err
+	return r, nil
 }
 
 // newReplay is a replay of a log that nothing else is done with.
@@ -160,8 +160,8 @@ func (r *replay) run(ctx context.Context) (live bool, err error) {
 	case r.j == nil && err == nil:
 		l.remove(s)
 		return false, nil
-	case err == nil && r.hasEnded():
-		r.disconnect() // the next attempt may have replaced it before its tasks were gone
+	case err == nil && r.hasEnded(): // the next attempt may have replaced it before its tasks were gone
+		r.disconnect()
 		return false, nil
 	case err == nil && r.j.core.Tasks() == 0: // nobody was told that the job is there
 		err = fmt.Errorf("nobody has joined: %w", rpc.ErrNotFound)
@@ -478,16 +478,6 @@ func (r *replay) disconnect() {
 func (r *replay) giveUp(why error) {
 	r.under.Wait()
 	r.abandon(why)
-}
-
-// stop ends a job that was made again, and leaves its log as it is.
-func (r *replay) stop(why error) {
-	r.log.keep.Store(true)
-	r.s.copies.remove(r.log)
-	if err := r.log.log.Close(); err != nil {
-		r.s.logger().Warn("a log could not be closed", "log", r.log.name, "err", err)
-	}
-	r.giveUp(why)
 }
 
 // abandon is giveUp of a job, if there is one, of whose exchanges some may never be answered.
