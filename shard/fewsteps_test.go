@@ -36,18 +36,18 @@ func TestFewSteps(t *testing.T) {
 				var deltas []shard.Delta
 				var added []int
 				left := func(i int) {
-					apply(t, few3[added[i]], deltas[added[i]], weight, clock)
+					applyStep(t, few3[added[i]], deltas[added[i]], weight, clock)
 					taken[m.Name]--
 				}
 				for i, s := range few3 {
 					d := someColumns(rng, &m)
 					deltas = append(deltas, d)
-					apply(t, one[i], d, weight, clock)
+					applyStep(t, one[i], d, weight, clock)
 					if few.Add(s, d, clock) {
 						added = append(added, i)
 						taken[m.Name]++
 					} else {
-						apply(t, s, d, weight, clock)
+						applyStep(t, s, d, weight, clock)
 					}
 				}
 				few.Apply(weight, 0.1, left)
@@ -118,7 +118,7 @@ func drawn[T float32 | float64 | int64](rng *rand.Rand, n int) []T {
 	return all
 }
 
-func apply(t *testing.T, s *shard.Shard, d shard.Delta, weight float64, clock int64) {
+func applyStep(t *testing.T, s *shard.Shard, d shard.Delta, weight float64, clock int64) {
 	t.Helper()
 	s.SetClock(clock)
 	if err := s.Apply([]shard.Delta{d}, weight, 0.1); err != nil {
