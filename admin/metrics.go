@@ -49,6 +49,7 @@ const (
 	logSince
 	logWaiting
 	logSynced
+	logFull
 	baseBytes
 	baseAge
 	replayRecords
@@ -101,6 +102,7 @@ func metrics() []metric {
 		{"thole_log_since_base_bytes", gauge, "job", "bytes of the log since its base, or since it began"},
 		{"thole_log_waiting_bytes", gauge, "job", "bytes of the log that are not on disk yet"},
 		{"thole_log_synced", gauge, "job", "1: what is acknowledged is on disk; 0: the system may have it yet"},
+		{"thole_log_full_seconds", gauge, "job", "time since the disk of the log is full, while tasks wait for room; 0: it has room"},
 		{"thole_log_base_bytes", gauge, "job", "bytes of the base of the log; 0: it has none"},
 		{"thole_log_base_age_seconds", gauge, "job", "time since that was made; 0: it has none, or that is not known"},
 		{"thole_log_replayed_records", gauge, "job", "records that were read after the base when the server was started"},
@@ -277,6 +279,11 @@ func (s *scrape) log(job string, l *server.LogStatus) {
 		synced = 1
 	}
 	s.put(logSynced, synced, job)
+	full := 0.0
+	if l.Full != nil {
+		full = l.Full.Seconds
+	}
+	s.put(logFull, full, job)
 	var base server.BaseStatus
 	if l.Base != nil {
 		base = *l.Base

@@ -11,19 +11,29 @@ import (
 
 // batch is the parameters of a batch: what is looked up, the values that came, and the gradients by them.
 type batch struct {
-	params []Param
-	values []Values
-	grads  []Values
+	params    []Param
+	*lookedUp              // by the batch at work
+	turns     [2]*lookedUp // of the last lookups, and of those before
+	grads     []Values
 
-	of    *data.Batch
-	asked []Lookup
-	names []string      // scratch: matrices whose columns are planned
-	at    [][]uint32    // memory of Values.At
-	kinds []columns     // what each at is of
-	wide  [][]float32   // memory of whole matrices of features, row-major as they travel, where that is not column by column
-	plans []matrix.Plan // scratch
+	names []string   // scratch: matrices whose columns are planned
+	at    [][]uint32 // memory of Values.At
+	kinds []columns  // what each at is of
 	x     Input
+
+	counted matrix.Plan // whose columns' shows and clicks are in counts
+	counts  []float32
 }
+
+// lookedUp is what a batch has looked up. Two take turns, so that the values of the next batch can come while one is computed.
+type lookedUp struct {
+	of     *data.Batch
+	asked  []Lookup
+	values []Values
+	wide   [][]float32 // memory of whole matrices of features, row-major as they travel, where that is not column by column
+}
+
+func newLookedUp(params []Param) *lookedUp { return &lookedUp{values: make([]Values, len(params))} }
 
 // columns is how the columns of a matrix are found: by a plan, or counted among all.
 type columns struct {
@@ -36,7 +46,12 @@ func entries(x *matrix.CSR[float32]) []int64 { return x.Idx[x.Ptr[0]:x.Ptr[len(x
 
 // lookups plans the batch.
 func (t *batch) lookups(p Params, b *data.Batch) ([]Lookup, error) {
-	t.of, t.asked, t.names, t.kinds = b, t.asked[:0], t.names[:0], t.kinds[:0]
+	t.turns[0], t.turns[1] = t.turns[1], t.turns[0]
+	if t.turns[0] == nil {
+		t.turns[0] = newLookedUp(t.params)
+	}
+	to := t.turns[0]
+	to.of, to.asked, t.names = b, to.asked[:0], t.names[:0]
 	for i := range t.params {
 		if !t.params[i].Whole() {
 			t.names = append(t.names, t.params[i].Name)
@@ -46,11 +61,11 @@ func (t *batch) lookups(p Params, b *data.Batch) ([]Lookup, error) {
 	if len(t.names) > 0 {
 		var err error
 		if plans, err = p.Plan(entries(b.Rows()), t.names); err != nil {
-			return nil, t.outside(err)
+			return nil, t.outside(b, err)
 		}
 	}
 	for i := range t.params {
-		m, v := &t.params[i], &t.values[i]
+		m, v := &t.params[i], &to.values[i]
 		l := Lookup{Matrix: m.Name}
 		n := int(m.Rows)
 		if m.Whole() {
@@ -61,15 +76,15 @@ func (t *batch) lookups(p Params, b *data.Batch) ([]Lookup, error) {
 		}
 		v.Val = resize(v.Val, n)
 		if l.Into = v.Val; m.turned() {
-			for len(t.wide) <= i {
-				t.wide = append(t.wide, nil)
+			for len(to.wide) <= i {
+				to.wide = append(to.wide, nil)
 			}
-			t.wide[i] = resize(t.wide[i], n)
-			l.Into = t.wide[i]
+			to.wide[i] = resize(to.wide[i], n)
+			l.Into = to.wide[i]
 		}
-		t.asked = append(t.asked, l)
+		to.asked = append(to.asked, l)
 	}
-	return t.asked, nil
+	return to.asked, nil
 }
 
 // turned reports whether the matrix travels row-major where layers take column after column.
@@ -84,11 +99,14 @@ func resize[T any](memory []T, n int) []T {
 	return memory[:n]
 }
 
-// take takes what was pulled for the batch of the last lookups.
+// take takes what was pulled for the batch, which is of the last lookups or of those before.
 func (t *batch) take(b *data.Batch, blocks []matrix.Block) error {
-	if t.of != b {
-		return errors.New("parameters of another batch, want those of the last lookups")
+	at := slices.IndexFunc(t.turns[:], func(l *lookedUp) bool { return l != nil && l.of == b })
+	if at < 0 {
+		return errors.New("parameters of another batch, want those of the last lookups or of those before")
 	}
+	t.lookedUp = t.turns[at]
+	t.kinds = t.kinds[:0]
 	if len(blocks) != len(t.asked) {
 		return fmt.Errorf("parameters of %d lookups, want %d", len(blocks), len(t.asked))
 	}
@@ -148,7 +166,7 @@ func (t *batch) locate(i int) error {
 		lo, cols, to := kind.all.Lo, uint64(kind.all.Len()), at[first:]
 		for j, c := range entries(x) {
 			if uint64(c-lo) >= cols {
-				return t.outside(fmt.Errorf("column %d, want columns within %v", c, kind.all))
+				return t.outside(t.of, fmt.Errorf("column %d, want columns within %v", c, kind.all))
 			}
 			to[j] = uint32(c - lo)
 		}
@@ -159,8 +177,8 @@ func (t *batch) locate(i int) error {
 }
 
 // outside says which row of the batch has a feature that a matrix does not have; if none has, it is err.
-func (t *batch) outside(err error) error {
-	x := t.of.Rows()
+func (t *batch) outside(b *data.Batch, err error) error {
+	x := b.Rows()
 	for i := range t.params {
 		m := &t.params[i]
 		if all := m.Rect().Cols; m.Features {
@@ -201,13 +219,43 @@ func (t *batch) clearGrads() {
 	}
 }
 
+// pushCounts pushes how often the batch shows each column of a plan, and how often with a click: a label above 0.
+func (t *batch) pushCounts(p Params, name string, plan matrix.Plan, at []uint32) error {
+	counter, ok := p.(Counter)
+	if !ok {
+		return fmt.Errorf("matrix %s: its columns are counted, and %T counts none", name, p)
+	}
+	if t.counted != plan {
+		t.counted, t.counts = plan, resize(t.counts, 2*len(plan.Unique()))
+		clear(t.counts)
+		x := t.of.Rows()
+		for row, label := range t.of.Label {
+			click := float32(0)
+			if label > 0 {
+				click = 1
+			}
+			for _, u := range at[x.Ptr[row]:x.Ptr[row+1]] {
+				t.counts[2*u]++
+				t.counts[2*u+1] += click
+			}
+		}
+	}
+	return counter.PushCounts(name, plan, t.counts)
+}
+
 // push pushes the gradients.
 func (t *batch) push(p Params) error {
+	t.counted = nil
 	for i := range t.params {
 		m, g := &t.params[i], t.grads[i].Val
 		if plan := t.asked[i].Plan; plan != nil {
 			if err := p.PushPlanned(m.Name, plan, g); err != nil {
 				return err
+			}
+			if m.Keep.Counts() {
+				if err := t.pushCounts(p, m.Name, plan, t.grads[i].At); err != nil {
+					return err
+				}
 			}
 			continue
 		}

@@ -22,7 +22,7 @@ type Lookup = matrix.Lookup
 // Params is what a model needs of the world. It belongs to one task and is used by one goroutine.
 type Params interface {
 	// Plan plans the columns keys, in any order and with duplicates, for lookups and pushes of the matrices: one plan for
-	// each, the same one where that will do. Plans are valid until the next call.
+	// each, the same one where that will do. Plans are valid until the call after the next.
 	Plan(keys []int64, matrices []string) ([]matrix.Plan, error)
 	// Pull gives the parameters of the lookups, in their order, as of the task's clock.
 	Pull(ctx context.Context, lookups []Lookup) ([]matrix.Block, error)
@@ -34,6 +34,12 @@ type Params interface {
 	// Clock sends what was pushed, says that the gradients are sums over weight examples and are to be applied with the
 	// learning rate, and moves the task's clock on by one. It does not wait for other tasks.
 	Clock(ctx context.Context, weight, rate float64) error
+}
+
+// Counter is what Params have to be for models with columns that are counted (matrix.Keep.Counts).
+type Counter interface {
+	// PushCounts keeps the shows and clicks of the planned columns until Clock: two values for each of plan.Unique. It copies them.
+	PushCounts(name string, plan matrix.Plan, counts []float32) error
 }
 
 // WholeLimit is the largest number of weights of a dense matrix of features that is pulled and pushed whole; of larger ones

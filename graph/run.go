@@ -17,7 +17,8 @@ var ErrDiverged = errors.New("training diverged: try a lower learning rate")
 const BlockRows = 256
 
 // Run is a model at work for one task; one goroutine uses it. It works on one batch at a time: Lookups, then Step or
-// Scores of what was pulled, then Push.
+// Scores of what was pulled, then Push. Lookups of the next batch may come before Step of
+// the present one.
 type Run struct {
 	model *Model
 	// Seed is of the random choices of layers, such as dropout: tasks have different ones.
@@ -60,7 +61,7 @@ func NewRun(m *Model) (*Run, error) {
 			r.whole = true
 		}
 	}
-	r.batch.values = make([]Values, len(r.batch.params))
+	r.batch.lookedUp = newLookedUp(r.batch.params)
 	r.batch.grads = make([]Values, len(r.batch.params))
 	return r, nil
 }
@@ -69,7 +70,7 @@ func NewRun(m *Model) (*Run, error) {
 func (r *Run) Model() *Model { return r.model }
 
 // Lookups plans the columns of the batch and says which parameters it needs: one lookup for each matrix of the model, in that
-// order. They are valid until the next Lookups.
+// order. They are valid until the second Lookups after, and so are batch and parameters.
 func (r *Run) Lookups(p Params, b *data.Batch) ([]Lookup, error) {
 	lookups, err := r.batch.lookups(p, b)
 	if err != nil {

@@ -1,6 +1,9 @@
 package matrix
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Keep says which columns of a sparse matrix on a server are worth their memory. Times are counted in steps of the matrix's
 // rule; a step names the columns that gradients of its clock have values for. The zero Keep makes every column that is named
@@ -17,9 +20,47 @@ type Keep struct {
 	ExpireAfter int64 `json:",omitempty"`
 	// MaxBytes is how many bytes the columns of the whole matrix may take on all servers, with the rule's state and the index: where
 	// there is no room for a new column, those that nothing has named for longest are removed, and read as initial again. It is
-	// shared out by hash. 0: any number.
+	// shared out by hash. 0: any number. Of columns with counts, those of the lowest scores are removed.
 	MaxBytes int64 `json:",omitempty"`
+
+	// ShowWeight and ClickWeight have the columns be counted, if one of them is not 0: pushes bring the shows and clicks of their
+	// columns beside gradients ([Meta.CountRows]), and the score of a column is ShowWeight x shows + ClickWeight x clicks. Counts are a
+	// part of the state of a column ([Keep.CountSlots]).
+	ShowWeight  float64 `json:",omitempty"`
+	ClickWeight float64 `json:",omitempty"`
+	// HalfLife is after how many steps counts are half as much. They decay by parts of an eighth to a quarter of it, or of a step if it is
+	// below 8; each column in its turn. 0: they do not decay.
+	HalfLife int64 `json:",omitempty"`
+	// EvictBelow is the score below which a column is removed when it has its turn ([Keep.CountTurns]). 0: none is.
+	EvictBelow float64 `json:",omitempty"`
 }
+
+// Counts reports whether the shows and clicks of columns are counted.
+func (k Keep) Counts() bool { return k.ShowWeight > 0 || k.ClickWeight > 0 }
+
+// CountSlots is how many slots, of as many values as a column has rows, hold the counts of a column after those of the rule: shows and
+// clicks are the first two values of them.
+func (k Keep) CountSlots(rows int64) int {
+	switch {
+	case !k.Counts():
+		return 0
+	case rows == 1:
+		return 2
+	}
+	return 1
+}
+
+// CountTurns is [TurnBits] for the turns in which counts decay and are compared with EvictBelow, and by what they are multiplied then.
+func (k Keep) CountTurns() (bits int, decay float64) {
+	if k.HalfLife == 0 {
+		return TurnBits(undecayedTurns), 1
+	}
+	bits = TurnBits(k.HalfLife)
+	return bits, math.Exp2(-float64(int64(1)<<bits) / float64(k.HalfLife))
+}
+
+// undecayedTurns is such that scores which do not decay are looked at every 64 steps.
+const undecayedTurns = 512
 
 // MaxBytesLimit is the largest budget that a Keep may have: 2^46 bytes.
 const MaxBytesLimit = 1 << 46
@@ -42,6 +83,23 @@ func (k Keep) Check() error {
 	}
 	if k.MaxBytes < 0 || k.MaxBytes > MaxBytesLimit {
 		return fmt.Errorf("a budget of %d bytes, want 0 to 2^46", k.MaxBytes)
+	}
+	for _, s := range []struct {
+		name string
+		v    float64
+	}{{"show weight", k.ShowWeight}, {"click weight", k.ClickWeight}, {"evict below score", k.EvictBelow}} {
+		if !(s.v >= 0) || math.IsInf(s.v, 0) {
+			return fmt.Errorf("%s %v, want a finite number from 0 on", s.name, s.v)
+		}
+	}
+	switch {
+	case k.HalfLife < 0 || k.HalfLife > KeepLimit:
+		return fmt.Errorf("half-life of counts of %d steps, want 0 to 2^30", k.HalfLife)
+	case !k.Counts() && (k.HalfLife > 0 || k.EvictBelow > 0):
+		return fmt.Errorf("half-life of counts of %d steps and eviction below score %v without a weight of shows or clicks, want one above 0",
+			k.HalfLife, k.EvictBelow)
+	case k.Counts() && k.EvictBelow == 0 && k.MaxBytes == 0:
+		return fmt.Errorf("shows and clicks are counted and nothing is evicted by them, want a score to evict below or a budget")
 	}
 	if k.ForgetAfter > 0 && !k.Admits() {
 		return fmt.Errorf("forget after %d steps what is admitted at once, want it with admission after 2 or more", k.ForgetAfter)

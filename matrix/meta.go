@@ -205,3 +205,7 @@ func Shape(dims []int64) (rows, cols int64, err error) {
 	}
 	return rows, cols, nil
 }
+
+// CountRows are the rows at which a push by key brings shows and clicks of columns, where those are counted (Keep.Counts): two after those
+// of the matrix, which no pull has.
+func (m *Meta) CountRows() Range { return Range{Lo: m.Rows, Hi: m.Rows + 2} }

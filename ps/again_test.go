@@ -99,7 +99,7 @@ func TestKeysAskedTwice(t *testing.T) {
 		})
 		read := func(keys ...int64) {
 			if next {
-				_, err := p.Next(t.Context(), 0, 0, []matrix.Lookup{{Matrix: "k", Cols: keys}})
+				_, err := p.Next(t.Context(), 0, 0, []matrix.Lookup{{Matrix: "k", Cols: keys}}, nil)
 				must(t, err)
 			} else {
 				_, err := m.GetCols(t.Context(), keys)

@@ -182,6 +182,7 @@ func forget(ms []*Matrix) {
 	for _, m := range ms {
 		m.cache.forget()
 		m.hot.forget()
+		m.c.dropAhead(func(r *reading) bool { return r.m == m })
 	}
 }
 

@@ -107,17 +107,21 @@ func (b *batch) complete() {
 	}
 }
 
-// dropPushed takes what is about to be sent out of the caches of matrices under ASP that the change has no clock for: a read after it has
-// to see it. Values that a clock changes are used for as many clocks as the staleness says.
+// dropPushed takes what is about to be sent out of the caches of matrices under ASP that the change has no clock for, and ends pulls ahead
+// of them: a read after it has to see it. Values that a clock changes are used for as many clocks as the staleness says.
 func (c *Client) dropPushed(t ticks) {
-	late := func(m *Matrix) bool { return m.hot != nil && m.bound == ssp.ASP && !slices.Contains(t.of, m) }
-	if !slices.ContainsFunc(c.order, late) {
+	late := func(m *Matrix) bool { return m.bound == ssp.ASP && !slices.Contains(t.of, m) }
+	if len(c.ahead) == 0 && !slices.ContainsFunc(c.order, func(m *Matrix) bool { return m.hot != nil && late(m) }) {
 		return
 	}
 	c.fold()
 	for i := range c.oplog {
 		d := &c.oplog[i]
 		if !late(d.m) {
+			continue
+		}
+		c.dropAhead(func(r *reading) bool { return r.m == d.m })
+		if d.m.hot == nil {
 			continue
 		}
 		for k := range d.shares {

@@ -12,6 +12,7 @@ import (
 
 // round is a change of the task's: a numbered request to each server that it concerns.
 type round struct {
+	number  int         // among the client's changes, from 1 on
 	of      []*exchange // by server; nil for a server that has none
 	alone   bool        // no other change was under way when it began
 	deltas  []delta     // what was taken from the oplog
@@ -49,7 +50,11 @@ func (c *Client) change(ctx context.Context, t ticks, complete func(qs []*rpc.Re
 		complete(qs)
 		r.results = true
 	}
-	return r, c.launch(ctx, r, qs)
+	err := c.launch(ctx, r, qs)
+	if err == nil {
+		c.startDue(ctx)
+	}
+	return r, err
 }
 
 // mayChange tells why there can be no changes.
@@ -72,6 +77,8 @@ func (c *Client) launch(ctx context.Context, r *round, qs []*rpc.Request) error 
 			l.log = append(l.log, r.of[i])
 		}
 	}
+	c.changes++
+	r.number = c.changes
 	c.rounds = append(c.rounds, r)
 	forget(r.changes)
 	return c.start(ctx, r.of)
@@ -86,6 +93,7 @@ func (c *Client) tick(qs []*rpc.Request, t ticks) {
 		if qs[i] == nil {
 			qs[i] = &rpc.Request{Op: rpc.OpPush}
 		}
+		qs[i].Ticks = make([]rpc.Tick, 0, 1+len(t.of))
 		if t.own {
 			qs[i].Ticks = append(qs[i].Ticks, rpc.Tick{Clock: int32(c.clock)})
 		}

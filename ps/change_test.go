@@ -55,7 +55,7 @@ func changes(p *ps.Client) map[string]func(ctx context.Context) error {
 		"clock":      func(ctx context.Context) error { return p.Clock(ctx, 0, 0) },
 		"sync clock": p.SyncClock,
 		"next": func(ctx context.Context) error {
-			_, err := p.Next(ctx, 0, 0, []matrix.Lookup{{Matrix: "d"}, {Matrix: "s", Cols: []int64{1, 5}}})
+			_, err := p.Next(ctx, 0, 0, []matrix.Lookup{{Matrix: "d"}, {Matrix: "s", Cols: []int64{1, 5}}}, nil)
 			return err
 		},
 	}
@@ -415,7 +415,7 @@ func TestChangesAreNumbered(t *testing.T) {
 	pushOnes(t, d, s)
 	must(t, p.Flush(t.Context()))
 	must(t, p.Flush(t.Context())) // nothing to send
-	_, err := p.Next(t.Context(), 0, 0, []matrix.Lookup{{Matrix: "d"}})
+	_, err := p.Next(t.Context(), 0, 0, []matrix.Lookup{{Matrix: "d"}}, nil)
 	must(t, err)
 	_, err = p.Pull(t.Context(), []matrix.Lookup{{Matrix: "d"}})
 	must(t, err)
@@ -444,7 +444,7 @@ func TestNextGivenUp(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := p.Next(ctx, 0, 0, []matrix.Lookup{{Matrix: "s", Cols: []int64{1, 2, 3}}}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := p.Next(ctx, 0, 0, []matrix.Lookup{{Matrix: "s", Cols: []int64{1, 2, 3}}}, nil); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
 		before := slices.Clone(asked)

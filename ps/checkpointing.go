@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"math"
 
 	"thole.example/blob"
 	"thole.example/rpc"
@@ -121,7 +122,7 @@ func (k *Checkpointing) wait(ctx context.Context) error {
 		}
 		err := k.c.failed
 		if err == nil {
-			err = k.c.wait(within, k.xs)
+			err = k.c.wait(within, k.xs, math.MaxInt)
 		}
 		if err != nil {
 			k.fail(ctx, err)

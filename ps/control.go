@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"thole.example/rpc"
 )
@@ -54,7 +55,7 @@ func (c *Client) ask(ctx context.Context, qs []*rpc.Request) ([]*exchange, error
 	}
 	err := c.start(ctx, xs)
 	if err == nil {
-		err = c.wait(ctx, xs)
+		err = c.wait(ctx, xs, math.MaxInt)
 	}
 	if err == nil {
 		for _, x := range xs {
@@ -99,10 +100,15 @@ func (c *Client) start(ctx context.Context, xs []*exchange) error {
 	return nil
 }
 
-// wait waits until the changes under way and the exchanges are answered.
-func (c *Client) wait(ctx context.Context, xs []*exchange) error {
-	if err := c.waitAll(ctx); err != nil {
-		return err
+// wait waits until the changes up to the number through and the exchanges are answered.
+func (c *Client) wait(ctx context.Context, xs []*exchange, through int) error {
+	for len(c.rounds) > 0 && c.rounds[0].number <= through {
+		if err := c.waitFirst(ctx); err != nil {
+			return err
+		}
+	}
+	if c.failed != nil {
+		return c.failed
 	}
 	for _, x := range xs {
 		if x != nil {

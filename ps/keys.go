@@ -33,6 +33,8 @@ type Keys struct {
 	once *Keys // the same with one input for each unique key; made when it is asked for
 	from *Keys // whose once this is
 
+	ahead []*Pull // as of the next clock, that read these keys
+
 	memory keysMemory
 }
 
@@ -125,6 +127,10 @@ func (k *Keys) plan(parts *part.Map, cols matrix.Range, keys []int64) error {
 
 // begin begins a plan of n keys.
 func (k *Keys) begin(parts *part.Map, n int) error {
+	for len(k.ahead) > 0 {
+		k.ahead[0].again = true
+		k.ahead[0].drop()
+	}
 	if n > math.MaxInt32 {
 		return fmt.Errorf("%d keys, want at most %d", n, math.MaxInt32)
 	}

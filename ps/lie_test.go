@@ -31,7 +31,7 @@ func readings(p *ps.Client, d, s *ps.Matrix) map[string]func() error {
 		},
 		"columns of dense": func() error { _, err := d.GetCols(ctx, []int64{0, 4, 8}); return err },
 		"next": func() error {
-			_, err := p.Next(ctx, 0, 0, []matrix.Lookup{{Matrix: "d"}, {Matrix: "s"}, {Matrix: "s", Cols: []int64{1, 2, 3}}})
+			_, err := p.Next(ctx, 0, 0, []matrix.Lookup{{Matrix: "d"}, {Matrix: "s"}, {Matrix: "s", Cols: []int64{1, 2, 3}}}, nil)
 			return err
 		},
 		"flow": func() error {

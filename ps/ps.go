@@ -121,14 +121,18 @@ type Client struct {
 	oplog   []delta  // pushed and not sent, in order
 	arenas  []*arena // of each server: the keys and values in oplog
 	rounds  []*round // changes under way, in order
+	changes int      // how many there were
 	leaving bool     // everything is sent that waits, filtered or not
 	failed  error    // why the client cannot go on
 
-	spare   []*Keys  // of plans that calls make for themselves
-	plans   []*Keys  // of Plan
-	batches []*batch // that are not in use
-	watch   stopwatch
-	traffic Traffic
+	spare   []*Keys    // of plans that calls make for themselves
+	plans   [2][]*Keys // of Plan, which take turns
+	batches []*batch   // that are not in use
+	ahead   []*Pull    // as of the next clock, that nobody has waited for
+	// prefetched is that of Prefetch; nil: there is none.
+	prefetched *Pull
+	watch      stopwatch
+	traffic    Traffic
 
 	mu     sync.Mutex // guards what Close touches: the links' connections, and
 	closed bool

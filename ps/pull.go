@@ -26,18 +26,42 @@ func (c *Client) Pull(ctx context.Context, lookups []matrix.Lookup) ([]matrix.Bl
 }
 
 // Next is Clock and then Pull, in one message to each server if what is pulled is not too much for one, nor all that a sparse
-// matrix has stored: what a task does between two batches. After an error of the pull alone the clocks have moved.
-func (c *Client) Next(ctx context.Context, weight, rate float64, lookups []matrix.Lookup) ([]matrix.Block, error) {
-	return c.changeAndPull(ctx, "clock and pull", ticks{c.order, true, weight, rate}, lookups)
+// matrix has stored: what a task does between two batches. What [Client.Prefetch] asked for already is not asked for again. While the
+// answers are under way Next calls meanwhile, if that is not nil: it may plan later batches ([Client.Plan]) and uses the client for
+// nothing else. After an error of the pull alone the clocks have moved.
+func (c *Client) Next(ctx context.Context, weight, rate float64, lookups []matrix.Lookup, meanwhile func()) ([]matrix.Block, error) {
+	if err := c.begin(ctx, "clock and pull", nil); err != nil {
+		return nil, err
+	}
+	defer c.end()
+	p := c.prefetched
+	reads, rest, err := c.readingsBeyond(p, lookups)
+	t := ticks{c.order, true, weight, rate}
+	switch {
+	case err != nil:
+	case len(rest) > 0 || len(lookups) == 0:
+		err = c.changeAndRead(ctx, t, rest, meanwhile)
+	default: // nothing has to wait for the change
+		if err = c.tickSome(ctx, t); err == nil && meanwhile != nil {
+			meanwhile()
+		}
+	}
+	switch {
+	case err != nil || len(rest) == len(reads):
+		c.dropPrefetched()
+	default:
+		c.prefetched = nil
+		err = p.finish(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return blocks(reads), nil
 }
 
 // FlushPull is Flush and then Pull, in one message to each server like Next: under ASP what comes has what was pushed.
 func (c *Client) FlushPull(ctx context.Context, lookups []matrix.Lookup) ([]matrix.Block, error) {
-	return c.changeAndPull(ctx, "flush and pull", ticks{}, lookups)
-}
-
-func (c *Client) changeAndPull(ctx context.Context, what string, t ticks, lookups []matrix.Lookup) ([]matrix.Block, error) {
-	if err := c.begin(ctx, what, nil); err != nil {
+	if err := c.begin(ctx, "flush and pull", nil); err != nil {
 		return nil, err
 	}
 	defer c.end()
@@ -45,14 +69,17 @@ func (c *Client) changeAndPull(ctx context.Context, what string, t ticks, lookup
 	if err != nil {
 		return nil, err
 	}
-	if err := c.changeAndRead(ctx, t, reads); err != nil {
+	if err := c.changeAndRead(ctx, ticks{}, reads, nil); err != nil {
 		return nil, err
 	}
 	return blocks(reads), nil
 }
 
-// changeAndRead makes a change of what was pushed and reads after it.
-func (c *Client) changeAndRead(ctx context.Context, t ticks, reads []*reading) error {
+// changeAndRead makes a change of what was pushed and reads after it. It calls meanwhile, if not nil, when it has sent the requests.
+func (c *Client) changeAndRead(ctx context.Context, t ticks, reads []*reading, meanwhile func()) error {
+	if meanwhile == nil {
+		meanwhile = func() {}
+	}
 	for _, r := range reads {
 		if slices.Contains(t.of, r.m) {
 			r.clock++ // that is moved
@@ -67,10 +94,11 @@ func (c *Client) changeAndRead(ctx context.Context, t ticks, reads []*reading) e
 		if err := c.tickSome(ctx, t); err != nil {
 			return err
 		}
+		meanwhile()
 		if err := c.waitAll(ctx); err != nil {
 			return err
 		}
-		return b.takeAll(ctx, windows)
+		return b.takeAll(ctx, windows, 0)
 	}
 	r, err := c.change(ctx, t, func(qs []*rpc.Request) {
 		for i := range b.asks {
@@ -83,6 +111,7 @@ func (c *Client) changeAndRead(ctx context.Context, t ticks, reads []*reading) e
 		}
 	})
 	if err == nil {
+		meanwhile()
 		err = c.waitAll(ctx)
 	}
 	if err == nil {
@@ -108,23 +137,27 @@ func (c *Client) changeAndRead(ctx context.Context, t ticks, reads []*reading) e
 func (c *Client) readings(lookups []matrix.Lookup) ([]*reading, error) {
 	reads := make([]*reading, len(lookups))
 	for i, l := range lookups {
-		m, err := c.Matrix(l.Matrix)
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case l.Plan != nil:
-			reads[i], err = m.readPlan(l)
-		case l.Cols != nil:
-			reads[i], err = m.readCols(l.Cols, c.key(i))
-		default:
-			reads[i], err = m.readAll(l.Into)
-		}
-		if err != nil {
+		var err error
+		if reads[i], err = c.reading(i, l); err != nil {
 			return nil, err
 		}
 	}
 	return reads, nil
+}
+
+// reading is what lookup i reads.
+func (c *Client) reading(i int, l matrix.Lookup) (*reading, error) {
+	m, err := c.Matrix(l.Matrix)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case l.Plan != nil:
+		return m.readPlan(l)
+	case l.Cols != nil:
+		return m.readCols(l.Cols, c.key(i))
+	}
+	return m.readAll(l.Into)
 }
 
 // readAll is a reading of all columns, into a dense matrix's place for it if there is one.
@@ -190,7 +223,7 @@ func (c *Client) key(i int) *Keys {
 // these beside the values.
 func (c *Client) read(ctx context.Context, reads []*reading) ([]matrix.Block, error) {
 	b := c.batch(reads)
-	if err := b.takeAll(ctx, b.windows()); err != nil {
+	if err := b.takeAll(ctx, b.windows(), 0); err != nil {
 		return nil, err
 	}
 	return blocks(reads), nil
@@ -255,59 +288,5 @@ func PushPullKeys[T matrix.Elem](ctx context.Context, m *Matrix, k *Keys, grads,
 	}
 	defer m.c.end()
 	r := m.readKeys(k, wire.View(dst))
-	return m.c.changeAndRead(ctx, ticks{}, []*reading{&r})
-}
-
-// StartPullKeys begins to pull; several pulls may be under way. Until Wait has returned, dst and k are the pull's: k may be
-// used for other pulls and pushes, but not planned anew.
-func StartPullKeys[T matrix.Elem](ctx context.Context, m *Matrix, k *Keys, dst []T) (*Pull, error) {
-	return startPullKeys(ctx, m, k, dst, false)
-}
-
-func startPullKeys[T matrix.Elem](ctx context.Context, m *Matrix, k *Keys, dst []T, create bool) (*Pull, error) {
-	c := m.c
-	if err := c.begin(ctx, "pull", m); err != nil {
-		return nil, err
-	}
-	defer c.end()
-	if err := m.fits(k, matrix.DTypeOf[T](), len(dst)); err != nil {
-		return nil, err
-	}
-	p := &Pull{m: m, read: m.readKeys(k, wire.View(dst))}
-	p.read.make = create
-	p.reads[0] = &p.read
-	p.b = c.batch(p.reads[:])
-	p.windows = p.b.windows()
-	return p, p.windows.start(ctx)
-}
-
-// Pull is a pull under way.
-type Pull struct {
-	m       *Matrix
-	read    reading
-	reads   [1]*reading // that
-	b       *batch
-	windows windows
-	done    bool
-	err     error
-}
-
-// Wait waits until the values are there. If the context ends the pull is given up. A second Wait returns the same.
-func (p *Pull) Wait(ctx context.Context) error {
-	if p.done {
-		return p.err
-	}
-	p.done = true
-	c := p.m.c
-	if p.err = c.begin(ctx, "pull", p.m); p.err != nil {
-		p.windows.leave()
-		return p.err
-	}
-	defer c.end()
-	if p.err = p.windows.finish(ctx); p.err == nil {
-		p.b.complete()
-		p.b.free(p.windows)
-	}
-	p.b, p.windows = nil, nil
-	return p.err
+	return m.c.changeAndRead(ctx, ticks{}, []*reading{&r}, nil)
 }

@@ -24,8 +24,10 @@ func (m *Matrix) Plan(k *Keys, keys []int64) (*Keys, error) {
 }
 
 // Plan plans the keys, in any order and with duplicates, for lookups and pushes of the float32 matrices: one plan for each, the
-// same where they are cut alike. It implements graph.Params. The plans are valid until the next call; their memory is used again.
+// same where they are cut alike. It implements graph.Params. The plans are valid until the call after the next, so that one batch can be
+// planned while another is computed; their memory is used again.
 func (c *Client) Plan(keys []int64, matrices []string) ([]matrix.Plan, error) {
+	c.plans[0], c.plans[1] = c.plans[1], c.plans[0]
 	plans, made := make([]matrix.Plan, len(matrices)), 0
 	var of []*Matrix
 	for i, name := range matrices {
@@ -41,10 +43,10 @@ func (c *Client) Plan(keys []int64, matrices []string) ([]matrix.Plan, error) {
 			plans[i] = plans[same]
 			continue
 		}
-		if made == len(c.plans) {
-			c.plans = append(c.plans, &Keys{})
+		if made == len(c.plans[0]) {
+			c.plans[0] = append(c.plans[0], &Keys{})
 		}
-		if plans[i], err = m.Plan(c.plans[made], keys); err != nil {
+		if plans[i], err = m.Plan(c.plans[0][made], keys); err != nil {
 			return nil, err
 		}
 		made++

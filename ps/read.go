@@ -19,6 +19,7 @@ type reading struct {
 	m     *Matrix
 	at    matrix.Rect
 	clock int         // the reader's
+	from  int         // its clock when it asked, which may be before that
 	keys  *Keys       // nil: a rectangle, or stored columns
 	make  bool        // of keys: columns that are not there are made
 	out   []byte      // row-major for a rectangle, input after input for keys; nil: stored columns
@@ -40,7 +41,7 @@ type column struct {
 
 // readRect is a reading of all columns of some rows.
 func (m *Matrix) readRect(at matrix.Rect) *reading {
-	r := &reading{m: m, at: at, clock: m.clock, asOf: ssp.Finished}
+	r := &reading{m: m, at: at, clock: m.clock, from: m.clock, asOf: ssp.Finished}
 	if m.meta.Layout == matrix.RowDense {
 		r.data = matrix.NewDense(m.meta.DType, at).Data
 		r.out, _ = wire.ViewAny(r.data.Values())
@@ -53,7 +54,7 @@ func (r *reading) listed() bool { return r.keys == nil && r.m.meta.Layout == mat
 
 // readKeys is a reading of planned keys for all rows into out.
 func (m *Matrix) readKeys(k *Keys, out []byte) reading {
-	return reading{m: m, at: m.meta.Rect(), clock: m.clock, keys: k, out: out, asOf: ssp.Finished}
+	return reading{m: m, at: m.meta.Rect(), clock: m.clock, from: m.clock, keys: k, out: out, asOf: ssp.Finished}
 }
 
 // asked is a part of a request, and what its answer is for.
@@ -73,6 +74,8 @@ type batch struct {
 	asks  []ask       // of each server
 	xs    []*exchange // of those that are asked for something, nil for others
 	cut   windows     // memory of windows
+	ahead bool        // the answers depend on no change after the first changes
+	after int         // so many
 }
 
 // ask is what a batch asks of one server.
@@ -146,7 +149,7 @@ func (b *batch) clear() {
 	}
 	clear(b.xs)
 	clear(b.cut[:cap(b.cut)])
-	b.reads = nil
+	b.reads, b.ahead = nil, false
 	b.c.batches = append(b.c.batches, b)
 }
 
@@ -226,7 +229,11 @@ func (b *batch) start(ctx context.Context) error {
 
 // finish waits for the answers and takes them.
 func (b *batch) finish(ctx context.Context) error {
-	err := b.c.wait(ctx, b.xs)
+	through := math.MaxInt
+	if b.ahead {
+		through = b.after
+	}
+	err := b.c.wait(ctx, b.xs, through)
 	if err == nil {
 		err = b.take(b.xs)
 	}

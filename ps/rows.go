@@ -101,7 +101,7 @@ func (m *Matrix) NextRects(ctx context.Context, weight, rate float64, at []matri
 	defer m.c.end()
 	reads, err := m.readRects(at)
 	if err == nil {
-		err = m.c.changeAndRead(ctx, ticks{[]*Matrix{m}, false, weight, rate}, reads)
+		err = m.c.changeAndRead(ctx, ticks{[]*Matrix{m}, false, weight, rate}, reads, nil)
 	}
 	if err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func TestOneMessageEach(t *testing.T) {
 	must(t, ps.PushKeys(s, k, make([]float32, 10000)))
 	must(t, ps.PushKeys(s, k, make([]float32, 10000)))
 	must(t, d.Increment(row))
-	_, err = p.Next(t.Context(), 1, 1, []matrix.Lookup{{Matrix: "d"}, {Matrix: "s", Cols: keys[:9]}})
+	_, err = p.Next(t.Context(), 1, 1, []matrix.Lookup{{Matrix: "d"}, {Matrix: "s", Cols: keys[:9]}}, nil)
 	must(t, err)
 	if requests[rpc.OpPush] != 20 || requests[rpc.OpPull] != 40 {
 		t.Errorf("%v messages for a step, want 20", requests)
@@ -119,7 +119,7 @@ func TestIndicesStay(t *testing.T) {
 		stay("Plan, PushKeys and PullKeys")
 		_, err = m.GetCols(t.Context(), ascending)
 		must(t, err)
-		_, err = p.Next(t.Context(), 0, 0, []matrix.Lookup{{Matrix: "m", Cols: ascending}})
+		_, err = p.Next(t.Context(), 0, 0, []matrix.Lookup{{Matrix: "m", Cols: ascending}}, nil)
 		must(t, err)
 		stay("GetCols and Next")
 		c.right(t)

@@ -344,7 +344,7 @@ func (s *setting) tick(ctx context.Context, c *ps.Client, weight float64) (matri
 	var got []matrix.Block
 	var err error
 	if s.next {
-		got, err = c.Next(ctx, weight, 0.1, all)
+		got, err = c.Next(ctx, weight, 0.1, all, nil)
 	} else if err = c.Clock(ctx, weight, 0.1); err == nil {
 		got, err = c.Pull(ctx, all)
 	}

@@ -383,7 +383,7 @@ func (s *store) pull(t *taskState, x *rpc.Exchange) {
 	}
 	ready := func() bool {
 		for _, w := range wants {
-			if s.slowest(w.m.number) < w.m.bound.Need(int(w.p.Clock)) || int(w.p.Clock) > t.clocks[w.m.number] {
+			if s.slowest(w.m.number) < w.m.bound.Need(int(w.p.Clock)) {
 				return false
 			}
 		}

@@ -97,20 +97,19 @@ func (ws windows) leave() {
 	}
 }
 
-// takeAll sends the windows of the batch and takes the answers. The batch is free then.
-func (b *batch) takeAll(ctx context.Context, ws windows) error {
-	for i := range len(ws) + windowsAhead {
-		if i < len(ws) {
-			if err := ws[i].start(ctx); err != nil {
-				ws[max(0, i-windowsAhead):i].leave()
+// takeAll takes the answers to the windows of the batch, of which the first begun were sent; it sends the others, some ahead. The batch is
+// free then.
+func (b *batch) takeAll(ctx context.Context, ws windows, begun int) error {
+	for i := range ws {
+		for ; begun < min(len(ws), i+1+windowsAhead); begun++ {
+			if err := ws[begun].start(ctx); err != nil {
+				ws[i:begun].leave()
 				return err
 			}
 		}
-		if done := i - windowsAhead; done >= 0 {
-			if err := ws[done].finish(ctx); err != nil {
-				ws[done+1 : min(i+1, len(ws))].leave()
-				return err
-			}
+		if err := ws[i].finish(ctx); err != nil {
+			ws[i+1 : max(begun, i+1)].leave()
+			return err
 		}
 	}
 	b.complete()

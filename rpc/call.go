@@ -22,8 +22,8 @@ type Call struct {
 // Reader is a connection whose answers are read by a goroutine that waits for one, so that this one need not be woken.
 type Reader interface {
 	// Read is called by a goroutine that is about to wait for the call. It may read answers until the call is finished. If it returns
-	// before that, another goroutine reads, until StopWaiting or the end of the call.
-	Read(c *Call)
+	// before that, as when the context ends, another goroutine reads, until StopWaiting or the end of the call.
+	Read(ctx context.Context, c *Call)
 	// StopWaiting is called when the goroutine does not wait for the call any more, which is not finished.
 	StopWaiting(c *Call)
 }
@@ -43,7 +43,7 @@ func (c *Call) read(ctx context.Context) bool {
 	if c.reader == nil || ctx.Err() != nil {
 		return false
 	}
-	c.reader.Read(c)
+	c.reader.Read(ctx, c)
 	return c.Ready()
 }
 

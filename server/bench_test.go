@@ -31,7 +31,7 @@ func BenchmarkStep(b *testing.B) {
 						if err := p.Push("w", matrix.NewDense(matrix.F32, m.Rect())); err != nil {
 							return err
 						}
-						if _, err := p.Next(ctx, 1, 0.1, lookups); err != nil {
+						if _, err := p.Next(ctx, 1, 0.1, lookups, nil); err != nil {
 							return err
 						}
 					}

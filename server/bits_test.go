@@ -163,7 +163,7 @@ func blockStep[T float32 | float64](ctx context.Context, p *ps.Client, rng *rand
 	if !next {
 		return p.Clock(ctx, 3, 0.1)
 	}
-	got, err = p.Next(ctx, 3, 0.1, []matrix.Lookup{{Matrix: "w", Cols: keys}})
+	got, err = p.Next(ctx, 3, 0.1, []matrix.Lookup{{Matrix: "w", Cols: keys}}, nil)
 	if err != nil {
 		return err
 	}

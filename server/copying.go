@@ -458,6 +458,9 @@ func (c *Copying) Take(ctx context.Context) error {
 		number, err := strconv.Atoi(name)
 		if err == nil && in.live {
 			err = in.log.log.Wait(ctx, in.log.log.End())
+			if err != nil && ctx.Err() == nil {
+				err = &logError{name, err}
+			}
 		}
 		c.s.mu.Lock()
 		c.s.lastLog = max(c.s.lastLog, number)

@@ -73,7 +73,7 @@ func (c crowd) task(ctx context.Context, addr string, task int) error {
 			if err := p.SyncClock(ctx); err != nil {
 				return err
 			}
-		} else if _, err := p.Next(ctx, 1, 0.5, lookups); err != nil {
+		} else if _, err := p.Next(ctx, 1, 0.5, lookups, nil); err != nil {
 			return err
 		}
 		blocks, err := p.Pull(ctx, lookups)

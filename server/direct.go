@@ -32,7 +32,8 @@ func (s *Server) direct(m *member, x *rpc.Exchange) {
 			j.ranBeside(r.Task, r.Seq, err)
 			j.post(ssp.Ran{Task: r.Task, Seq: r.Seq, Err: err}, nil)
 		}
-		j.later.idle = f.post(false, j.later.idle)
+		f.prepare(false)
+		_, j.later.idle = f.post(j.later.idle)
 	}
 	j.post(e, q)
 }

@@ -129,7 +129,7 @@ func lossySteps(ctx context.Context, p *ps.Client, task int, bound ssp.Bound, ke
 		if bound == ssp.ASP && task == 1 {
 			weight = 0
 		}
-		if _, err := p.Next(ctx, weight, 0.1, []matrix.Lookup{{Matrix: "w"}, {Matrix: "keys", Cols: keys}}); err != nil {
+		if _, err := p.Next(ctx, weight, 0.1, []matrix.Lookup{{Matrix: "w"}, {Matrix: "keys", Cols: keys}}, nil); err != nil {
 			return err
 		}
 		if step%10 == 9 {

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"thole.example/matrix"
 	"thole.example/rpc"
+	"thole.example/shard"
 )
 
 // fewKeys is up to how many keys of several partitions are read by who brings the request, all at once. More are so many for each partition
@@ -73,4 +75,68 @@ func (g *gather) readAll() (err error) {
 		g.reads[i].from.looked()
 	}
 	return nil
+}
+
+// own makes the caller the owner of partitions that the fold is for, up to the first that is not idle. It answers with how many of all
+// it has come to.
+func (f *fold) own() int {
+	for i := range f.applies {
+		if to := f.applies[i].to; to != nil && !to.try() {
+			return i
+		}
+	}
+	return len(f.applies)
+}
+
+// isFew reports whether the fold has few columns of one delta by their keys, and no more partitions than that is worth.
+func (f *fold) isFew() bool {
+	if len(f.deltas) != 1 || len(f.applies) > fewKeys || f.over != nil || f.of.meta.Layout != matrix.RowSparse || f.of.canPage() {
+		return false
+	}
+	d := f.deltas[0]
+	return d.call == nil && !d.part.Assign && d.part.Kind == rpc.KindKeys && d.keys <= fewKeys
+}
+
+// doFew applies the fold, whose partitions the caller owns, and then does what others have posted to them meanwhile.
+func (f *fold) doFew() {
+	applies := f.applies
+	f.fail(f.of.job.server.try(f.applyFew))
+	for i := range applies {
+		if a := &applies[i]; a.to != nil && !a.made {
+			f.fail(a.apply())
+		}
+	}
+	for i := range applies {
+		if to := applies[i].to; to != nil {
+			to.run()
+		}
+	}
+	f.left.Store(1)
+	f.done()
+}
+
+// applyFew applies what the partitions have to apply where nothing is made by it but changes of columns that are there.
+func (f *fold) applyFew() {
+	d := f.deltas[0]
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.disk != nil {
+		return
+	}
+	var room [64]*apply
+	some := room[:0]
+	for i := range f.applies {
+		a := &f.applies[i]
+		if a.to == nil || a.to.shard == nil || len(a.work) > 1 {
+			continue
+		}
+		one := shard.Delta{Keys: []int64{}}
+		if len(a.work) == 1 {
+			one = a.work[0].inMemory(a.to.shard.At().Cols)
+		}
+		if a.made = f.few.Add(a.to.shard, one, int64(f.clock)); a.made {
+			some = append(some, a)
+		}
+	}
+	f.few.Apply(f.weight, f.rate, func(i int) { some[i].made = false })
 }

@@ -22,6 +22,7 @@ type fold struct {
 	// over, of a direct push, gets what came of it, and there is no step; nil: an error fails the job.
 	over func(err error)
 	err  atomic.Pointer[error]
+	few  shard.FewSteps // of doFew
 }
 
 var folds = sync.Pool{New: func() any { return new(fold) }}
@@ -40,11 +41,11 @@ type apply struct {
 	work  []share
 	first [1]share       // memory of work: mostly there is no other
 	room  [1]shard.Delta // memory of what work brings
+	made  bool           // by doFew
 }
 
-// post gives the deltas to the partitions that they are for, and with a step of the rule to all; it adds those that
-// somebody must run to idle.
-func (f *fold) post(step bool, idle []*partition) []*partition {
+// prepare says what each partition has to apply: deltas that are for it, and with a step of the rule all.
+func (f *fold) prepare(step bool) {
 	if n := len(f.of.owned); cap(f.applies) < n {
 		f.applies = make([]apply, n)
 	} else {
@@ -68,34 +69,56 @@ func (f *fold) post(step bool, idle []*partition) []*partition {
 		}
 	}
 	f.left.Store(count)
-	idle = f.postAll(idle)
-	f.done()
-	return idle
 }
 
-func (f *fold) postAll(idle []*partition) []*partition {
+// post gives the deltas to the partitions; it adds those that somebody must run to idle. If it reports that they are few, and the
+// partitions idle, it gives nothing: the caller owns all, and has to call doFew.
+func (f *fold) post(idle []*partition) (few bool, _ []*partition) {
+	few, idle = f.postAll(idle)
+	if !few {
+		f.done()
+	}
+	return few, idle
+}
+
+func (f *fold) postAll(idle []*partition) (few bool, _ []*partition) {
 	still := f.of.job.still.own()
 	still.RLock()
 	defer still.RUnlock()
+	owned := 0
+	if f.isFew() {
+		if owned = f.own(); owned == len(f.applies) {
+			return true, idle
+		}
+	}
 	for i := range f.applies {
-		if a := &f.applies[i]; a.to != nil && a.to.post(a) {
+		if a := &f.applies[i]; a.to != nil && (a.to.post(a) || i < owned) {
 			idle = append(idle, a.to)
 		}
 	}
-	return idle
+	return false, idle
 }
 
 // do implements work.
 func (a *apply) do() {
-	switch err := a.apply(); {
-	case err == nil:
-	case a.f.over == nil:
-		a.f.of.job.abort(err)
-	default:
-		a.f.err.CompareAndSwap(nil, &err)
-	}
+	a.f.fail(a.apply())
 	a.f.done()
 }
+
+// fail tells of an error, if it is one.
+func (f *fold) fail(err error) {
+	switch {
+	case err == nil:
+	case f.over == nil:
+		f.of.job.abort(err)
+	default:
+		f.hold(err)
+	}
+}
+
+// hold has the error be told when all partitions are done, unless there was one before. (A function of its own, so that an apply which goes
+// well allocates nothing.)
+func (f *fold) hold(err error) { f.err.CompareAndSwap(nil, &err) }
 
 func (a *apply) apply() (err error) {
 	defer a.to.of.job.server.recovered(&err)

@@ -340,7 +340,7 @@ func TestPushOnceDespitePull(t *testing.T) {
 				return errors.Join(err, ps.PushKeys(m, k, grads))
 			},
 			func() error { _, err := p.FlushPull(ctx, all); return err },
-			func() error { _, err := p.Next(ctx, 1, 0, all); return err },
+			func() error { _, err := p.Next(ctx, 1, 0, all, nil); return err },
 			func() error { _, err := p.FlushPull(ctx, all); return err },
 		} {
 			if err := wrong(); err == nil {

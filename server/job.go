@@ -64,6 +64,7 @@ type job struct {
 
 // later is what the steps of a job leave to be done outside of its mailbox.
 type later struct {
+	few     []*fold      // whose partitions are owned
 	idle    []*partition // that must be run
 	bytes   int64        // about how much there is to do in them
 	answers []answer
@@ -214,7 +215,7 @@ func (j *job) submit(w work) {
 // run does what is in the mailbox, of which the caller is the owner, and what follows from it. What others post keeps the
 // caller busy only so long.
 func (j *job) run() {
-	var todo later
+	todo := todos.Get().(*later)
 	steps := 0
 	for batch := j.box.next(nil); batch != nil; batch = j.box.next(batch) {
 		for _, w := range batch {
@@ -232,18 +233,36 @@ func (j *job) run() {
 		handed = replayedBytes
 	}
 	todo.do(handed)
+	todo.reset()
+	todos.Put(todo)
 }
+
+// todos are those of run, whose memory is used again.
+var todos = sync.Pool{New: func() any { return new(later) }}
 
 // add takes over what is in l.
 func (t *later) add(l *later) {
-	t.idle, t.answers, t.then = append(t.idle, l.idle...), append(t.answers, l.answers...), append(t.then, l.then...)
+	t.few, t.idle = append(t.few, l.few...), append(t.idle, l.idle...)
+	t.answers, t.then = append(t.answers, l.answers...), append(t.then, l.then...)
 	t.bytes += l.bytes
-	*l = later{}
+	l.reset()
 }
 
-func (t later) do(handed int64) {
+// reset empties t and keeps its memory.
+func (t *later) reset() {
+	clear(t.few)
+	clear(t.idle)
+	clear(t.answers)
+	clear(t.then)
+	*t = later{few: t.few[:0], idle: t.idle[:0], answers: t.answers[:0], then: t.then[:0]}
+}
+
+func (t *later) do(handed int64) {
 	for i := range t.answers {
 		t.answers[i].send()
+	}
+	for _, f := range t.few {
+		f.doFew()
 	}
 	runAll(t.idle, t.bytes, handed)
 	for _, f := range t.then {
@@ -327,7 +346,7 @@ func (j *job) effect(e ssp.Effect) {
 		j.cancel(fmt.Errorf("job %q has ended: %w", j.name, rpc.ErrAborted))
 		j.later.then = append(j.later.then, func() { j.server.drop(j) })
 	case ssp.Say:
-		j.server.logger().Warn(e.Text, "job", j.name)
+		j.server.logger().Warn(e.Text, "job", j.full.String())
 	}
 }
 
@@ -379,13 +398,20 @@ func (j *job) apply(e ssp.Apply[*delta]) {
 	s := (*j.stores.Load())[e.Matrix]
 	f := newFold(s, e.Clock)
 	f.deltas, f.weight, f.rate = append(f.deltas, s.screen(e.Deltas)...), e.Weight, e.Rate
+	f.prepare(e.Step)
+	bytes := int64(0)
 	for _, d := range f.deltas {
-		j.later.bytes += d.bytes()
+		bytes += d.bytes()
 	}
 	if e.Step {
-		j.later.bytes += s.denseBytes()
+		bytes += s.denseBytes()
 	}
-	j.later.idle = f.post(e.Step, j.later.idle)
+	few := false
+	if few, j.later.idle = f.post(j.later.idle); few {
+		j.later.few = append(j.later.few, f)
+	} else {
+		j.later.bytes += bytes
+	}
 }
 
 // alarm sets the timer for the core's next deadline.

@@ -30,7 +30,11 @@ func kept() (all []matrix.Meta) {
 		}
 		all = append(all, m)
 	}
-	return all
+	return append(all, matrix.Meta{
+		Name: "counted", Rows: 3, Cols: 300, ColLo: -50, DType: matrix.F32, Layout: matrix.RowSparse, Rule: "momentum",
+		Init: matrix.Init{Kind: "normal", Scale: 0.1, Seed: 7},
+		Keep: matrix.Keep{ShowWeight: 0.5, ClickWeight: 2, HalfLife: 5, EvictBelow: 1},
+	})
 }
 
 // someColumns makes steps with gradients for some columns: a few in every step, most seldom.
@@ -58,6 +62,19 @@ func (f *fleet) someColumns(ctx context.Context, p *ps.Client, task, from, to in
 			}
 			if err := p.Push(m.Name, matrix.Block{At: m.Rect(), Data: d}); err != nil {
 				return err
+			}
+			if m.Keep.Counts() {
+				plans, err := p.Plan(keys, []string{m.Name})
+				if err != nil {
+					return err
+				}
+				counts := make([]float32, 2*len(keys))
+				for i, key := range plans[0].Unique() { // in an order that depends on how the matrix is cut
+					counts[2*i], counts[2*i+1] = float32(1+key&1), float32((key+int64(step))%7/6)
+				}
+				if err := p.PushCounts(m.Name, plans[0], counts); err != nil {
+					return err
+				}
 			}
 		}
 		if err := p.Clock(ctx, 2, 0.05); err != nil {

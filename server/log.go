@@ -59,6 +59,7 @@ type jobLog struct {
 	durable uint64
 	copies  map[string]copied // what standbys have, by their claims
 	err     error             // why nothing more will be durable
+	full    fullDisk          // what its disk has no room for
 	waiting []waiting
 	since   uint64                  // where its base is, or the last one was begun
 	based   BaseStatus              // its base
@@ -78,15 +79,38 @@ type waiting struct {
 	done     chan<- error // has room for one; nil: nobody looks
 }
 
+// fullDisk is a disk without room for what a log has to write. The zero value is one with room.
+type fullDisk struct {
+	since time.Time
+	wait  time.Duration // how long the log waits for room
+	err   error
+}
+
+// logError is an error of the disk of a log. It counts as a store that is unavailable: another server may do better, or this one later.
+type logError struct {
+	log string // name of the folder, or whose log it would be
+	err error
+}
+
+// Error implements error.
+func (e *logError) Error() string { return fmt.Sprintf("log %s: %v", e.log, e.err) }
+
+// Is implements errors.Is.
+func (e *logError) Is(target error) bool { return target == blob.ErrUnavailable }
+
+// Unwrap gives the error without the log.
+func (e *logError) Unwrap() error { return e.err }
+
 // lose has the answer say that what it tells will never be durable.
 func (w *waiting) lose(err error) {
+	err = fmt.Errorf("the log of the job takes no more records: %w: %w", rpc.ErrAborted, err)
 	if w.done != nil {
 		w.done <- err
 		w.done = nil
 	}
 	if x := w.answer.x; x != nil {
 		w.answer.r.Release()
-		w.answer = answer{x: x, err: fmt.Errorf("the server's log has ended: %w: %w", rpc.ErrAborted, err)}
+		w.answer = answer{x: x, err: err}
 	}
 }
 
@@ -94,12 +118,15 @@ func (w *waiting) lose(err error) {
 func (s *Server) openLog(name string, first uint64) (*jobLog, error) {
 	l := &jobLog{logs: s.Logs, files: s.Logs.Folder(name), name: name, limit: s.LogBase, synced: !s.LogUnsynced, fail: func(error) {}}
 	o := journal.Options{ // the ledger bounds what waits
-		First: first, Segment: segmentOf(s.LogBase), NoSync: s.LogUnsynced, Notify: l.notify, Queue: 1 << 60, Spares: 2,
-		Patience: cmp.Or(s.LogPatience, logPatience), Full: func(err error) { s.saysFull(name, err) },
+		First: first, Segment: s.segment(), NoSync: s.LogUnsynced, Notify: l.notify, Queue: 1 << 60, Spares: 2,
+		Patience: s.patience(), Full: func(err error) { l.isFull(s, err) },
 	}
 	log, err := journal.Open(l.files, o)
+	if errors.Is(err, journal.ErrDamaged) || errors.Is(err, journal.ErrForeign) {
+		return nil, fmt.Errorf("log %s: %w", name, err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("log %s: %w", name, unavailable(err))
+		return nil, &logError{name, err}
 	}
 	l.log, l.standbys = log, &s.copies
 	l.mu.Lock()
@@ -113,33 +140,53 @@ func (s *Server) openLog(name string, first uint64) (*jobLog, error) {
 // its job fails, which makes room.
 const logPatience = 30 * time.Second
 
-// saysFull logs that the disk of a log is full, or is not any more.
-func (s *Server) saysFull(name string, err error) {
+// patience is how long a log waits for room on a full disk.
+func (s *Server) patience() time.Duration { return cmp.Or(s.LogPatience, logPatience) }
+
+// isFull notes, and logs, that the disk of a log is full, or with nil that it is not any more.
+func (l *jobLog) isFull(s *Server, err error) {
+	l.mu.Lock()
+	l.full = fullDisk{time.Now(), s.patience(), err}
+	l.mu.Unlock()
 	if err == nil {
-		s.logger().Info("the disk of a log has room again, and the job continues", "log", name)
+		s.logger().Info("the disk of a log has room again, and the job continues", "log", l.name)
 		return
 	}
-	s.logger().Error("the disk of a log is full: the tasks of its job wait until there is room", "log", name, "err", err,
-		"until", cmp.Or(s.LogPatience, logPatience), "next", "remove files, or give the logs a larger disk")
+	s.logger().Error("the disk of a log is full: the tasks of its job wait until there is room", "log", l.name, "err", err,
+		"wait", s.patience(), "next", "remove files, or give the logs a larger disk")
 }
 
-// unavailable has the error of a full disk say that it is temporary.
-func unavailable(err error) error {
-	if errors.Is(err, journal.ErrFull) {
-		return fmt.Errorf("%w: %w", blob.ErrUnavailable, err)
+// reopenLog opens a log that is there. If its disk has no room for that, it waits for room.
+func (s *Server) reopenLog(ctx context.Context, name string, wait time.Duration) (*jobLog, error) {
+	l, err := s.openLog(name, 0)
+	if wait > 0 && errors.Is(err, journal.ErrFull) {
+		s.logger().Error("the disk of a log is full: the server waits until there is room", "log", name, "err", err, "wait", wait,
+			"next", "remove files, or give the logs a larger disk")
 	}
-	return err
+	for pause := time.Duration(0); wait > 0 && errors.Is(err, journal.ErrFull); wait -= pause {
+		pause = min(time.Second, wait)
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(context.Cause(ctx), err)
+		case <-time.After(pause):
+		}
+		l, err = s.openLog(name, 0)
+	}
+	return l, err
 }
 
-// logSegment is how long the files of a log are at most.
+// logSegment is how long the files of a log are at most, unless Server.LogSegment says it.
 const logSegment = 64 << 20
 
-// segmentOf is how long they are if the log gets a base each so many bytes: some are removed then.
-func segmentOf(base int64) int64 {
-	if base <= 0 {
+// segment is how long they are: a quarter of what a log may have without a base, so that some are removed then.
+func (s *Server) segment() int64 {
+	switch {
+	case s.LogSegment > 0:
+		return s.LogSegment
+	case s.LogBase <= 0:
 		return logSegment
 	}
-	return min(logSegment, max(1, base/4))
+	return min(logSegment, max(1, s.LogBase/4))
 }
 
 // notify answers those who waited for what is durable now.
@@ -158,7 +205,7 @@ func (l *jobLog) notify(durable uint64, err error) {
 		go l.grown()
 	}
 	if err != nil && !errors.Is(err, journal.ErrClosed) {
-		fail(fmt.Errorf("log %s: %w: %w", l.name, blob.ErrUnavailable, err)) // another server may do better, or this one later
+		fail(&logError{l.name, err})
 	}
 	answerAll(over)
 }
@@ -175,10 +222,10 @@ func (l *jobLog) end() uint64 {
 func (l *jobLog) ended() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if errors.Is(l.err, journal.ErrClosed) {
+	if l.err == nil || errors.Is(l.err, journal.ErrClosed) {
 		return nil
 	}
-	return l.err
+	return &logError{l.name, l.err}
 }
 
 // due reports whether a copy of the log is to get a base at a position, which the caller begins then.
@@ -219,7 +266,7 @@ func (l *jobLog) over() []waiting {
 	}
 	for i := range over {
 		if over[i].position > reached {
-			over[i].lose(l.err)
+			over[i].lose(&logError{l.name, l.err})
 		}
 	}
 	return over
@@ -321,7 +368,7 @@ func (l *jobLog) wait(w *waiting) bool {
 	case l.reached() >= w.position:
 		return false
 	case l.err != nil:
-		w.lose(l.err)
+		w.lose(&logError{l.name, l.err})
 		return false
 	}
 	i := len(l.waiting)
@@ -411,10 +458,14 @@ func (s *Server) withLog(at *seat, x *rpc.Exchange, a *joinArgs) bool {
 	go x.Guard(s.logger(), func() {
 		log, err := s.openLog(name, 0)
 		if err != nil {
+			var bad error
 			if errors.Is(err, journal.ErrFull) { // else somebody may want to look at it
-				err = errors.Join(err, s.Logs.Remove(name))
+				bad = s.Logs.Remove(name)
 			}
-			x.Fail(err)
+			if e, ok := errors.AsType[*logError](err); ok { // the number is another one each time
+				err = &logError{fmt.Sprintf("of job %q", a.full.Name), e.err}
+			}
+			x.Fail(errors.Join(err, bad))
 			return
 		}
 		log.json(recordBegin, beginning{a.full.Name, a.full.Owner})

@@ -122,9 +122,9 @@ func (b *base) keep() {
 	}
 	switch {
 	case err == nil:
-		j.server.logger().Info("a log has a new base", "job", j.name, "log", j.log.name, "position", b.position, "bytes", size)
+		j.server.logger().Info("a log has a new base", "job", j.full.String(), "log", j.log.name, "position", b.position, "bytes", size)
 	case j.ctx.Err() == nil:
-		j.server.logger().Warn("a log could not get a base, and goes on without", "job", j.name, "log", j.log.name, "err", err)
+		j.server.logger().Warn("a log could not get a base, and goes on without", "job", j.full.String(), "log", j.log.name, "err", err)
 	}
 }
 

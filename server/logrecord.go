@@ -42,7 +42,7 @@ type outcome struct {
 func (l *jobLog) append(kind uint32, body [][]byte, memory *rpc.Buffer) {
 	end, err := l.log.Append(context.Background(), body, kind)
 	if err != nil {
-		l.fail(err)
+		l.fail(&logError{l.name, err})
 	}
 	if err != nil || memory == nil || !l.wait(&waiting{position: end, memory: memory}) {
 		memory.Release()

@@ -14,6 +14,14 @@ type LogStatus struct {
 	Base    *BaseStatus   `json:"base,omitempty"`   // nil: it has none
 	Replay  *ReplayStatus `json:"replay,omitempty"` // nil: the job has begun since the server did
 	Error   string        `json:"error,omitempty"`  // why nothing more comes to it
+	Full    *FullStatus   `json:"full,omitempty"`   // nil: its disk has room
+}
+
+// FullStatus is a disk that has no room for a log. The tasks of the job wait.
+type FullStatus struct {
+	Error   string  `json:"error"`   // of the system
+	Seconds float64 `json:"seconds"` // since the disk was found to be full
+	Wait    float64 `json:"wait"`    // seconds after which the job fails
 }
 
 // BaseStatus is the state from which a replay begins.
@@ -55,8 +63,11 @@ func (l *jobLog) status(now time.Time) *LogStatus {
 		}
 		out.Base = &base
 	}
-	if l.err != nil {
+	switch {
+	case l.err != nil:
 		out.Error = l.err.Error()
+	case l.full.err != nil:
+		out.Full = &FullStatus{Error: l.full.err.Error(), Seconds: max(0, now.Sub(l.full.since).Seconds()), Wait: l.full.wait.Seconds()}
 	}
 	return out
 }

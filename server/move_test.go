@@ -119,7 +119,7 @@ func (m *migrant) work(ctx context.Context, p *ps.Client, task int) error {
 		if err := m.step(p, task, step, have); err != nil {
 			return err
 		}
-		if have, err = p.Next(ctx, 1, 0.05, m.everything()); err != nil {
+		if have, err = p.Next(ctx, 1, 0.05, m.everything(), nil); err != nil {
 			return err
 		}
 		if task == 0 {

@@ -74,7 +74,7 @@ func (n *nonFinite) count() {
 	}
 	if n.of.nonFinite++; n.of.nonFinite == 1 {
 		j := n.of.job
-		j.server.logger().Warn("a gradient is not finite; more of this matrix are counted only", "job", j.name,
+		j.server.logger().Warn("a gradient is not finite; more of this matrix are counted only", "job", j.full.String(),
 			"matrix", n.of.meta.Name, "task", n.task, "row", n.row, "column", n.col, "choice", n.of.choice.String())
 	}
 }

@@ -114,12 +114,12 @@ func (s *store) giveRoom(sh *shard.Shard, more int64) bool {
 	}
 	switch {
 	case err != nil && s.noDisk.Swap(&err) == nil:
-		server.logger().Error("memory is short, and rows of a matrix could not go to disk", "job", s.job.name, "matrix", s.meta.Name,
+		server.logger().Error("memory is short, and rows of a matrix could not go to disk", "job", s.job.full.String(), "matrix", s.meta.Name,
 			"folder", server.Scratch, "err", err)
 	case err == nil:
 		s.noDisk.Store(nil)
 		if away, _, _ := sh.Paged(); away > 0 && s.saidPaging.CompareAndSwap(false, true) {
-			server.logger().Warn("memory is short: rows of a matrix that were not used for longest go to disk", "job", s.job.name,
+			server.logger().Warn("memory is short: rows of a matrix that were not used for longest go to disk", "job", s.job.full.String(),
 				"matrix", s.meta.Name, "folder", server.Scratch, "memory", format.Bytes(server.Ledger.Total()))
 		}
 	}

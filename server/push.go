@@ -94,9 +94,11 @@ func (s *Server) push(m *member, x *rpc.Exchange) {
 		if len(e.Deltas) > 0 {
 			s.detach(x)
 		}
-		q.makes = j.log != nil && slices.ContainsFunc(x.Parts, asksMade)
-		if q.gather, e.Err = j.newGather(x); e.Err == nil {
-			e.Then, q.gather.log = q.gather.needs(nil), j.log
+		if asks(x.Request) {
+			q.makes = j.log != nil && slices.ContainsFunc(x.Parts, asksMade)
+			if q.gather, e.Err = j.newGather(x); e.Err == nil {
+				e.Then, q.gather.log = q.gather.needs(nil), j.log
+			}
 		}
 	}
 	if e.Err == nil {
@@ -110,6 +112,16 @@ func (s *Server) push(m *member, x *rpc.Exchange) {
 		e.Deltas, e.Ticks, e.Then = nil, nil, nil
 	}
 	j.post(e, q)
+}
+
+// asks reports whether values are asked for.
+func asks(q *rpc.Request) bool {
+	for i := range q.Parts {
+		if q.Parts[i].Values == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // change is a request that changes something: until the core has seen it, what follows goes through the core, too.
@@ -195,18 +207,18 @@ func (d *delta) bind() error {
 // deltas went to disk: the keys that it asks for get memory of their own. The request itself is the caller's, who may send it
 // again.
 func (s *Server) detach(x *rpc.Exchange) {
-	q := *x.Request
-	q.Parts = nil
-	n := 0
+	n, parts := 0, []rpc.Part(nil)
 	for _, p := range x.Parts {
 		if p.Values == nil {
-			q.Parts = append(q.Parts, p)
+			parts = append(parts, p)
 			n += 8 * len(p.Keys)
 		}
 	}
-	if q.Parts == nil {
+	if parts == nil {
 		return // it is answered soon
 	}
+	q := *x.Request
+	q.Parts = parts
 	memory := q.Memory
 	q.Memory = rpc.MappedBuffer(n, s.Ledger.Force(budget.Queues, rpc.Taken(n)))
 	room, _ := wire.Numbers[int64](q.Memory.Bytes())

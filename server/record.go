@@ -21,9 +21,7 @@ func (p *partition) recorded() state.Partition {
 		Matrix: st.meta.Name, ID: p.id, At: st.parts.At(p.id), Sparse: st.meta.Layout == matrix.RowSparse, Bits: st.parts.Bits,
 		DType: st.meta.DType,
 	}
-	if st.rule != nil {
-		out.Slots = st.rule.Slots
-	}
+	out.Slots = shard.Slots(&st.meta, st.rule)
 	return out
 }
 

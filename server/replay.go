@@ -22,19 +22,28 @@ import (
 // Recover brings the jobs back whose logs are there, each as it was when the last of its changes became durable: the records are fed to
 // the same code as requests, over connections that nobody has. In the end these are gone, and every task has its grace from then on to come
 // back. A server with Logs needs it before its first request. A job whose log cannot be read, or does not make it again, is given up: its
-// tasks hear that it is not there, and the log is kept aside. The error is of a folder that cannot be listed or given another name.
+// tasks hear that it is not there, and the log is kept aside. A disk without room for a log is waited for (LogPatience). The error is of
+// such a disk, which is blob.ErrUnavailable and leaves all logs as they are, or of a folder that cannot be listed or given another name.
+// The server is to answer nothing then.
 func (s *Server) Recover(ctx context.Context) error { return s.recover(ctx, false) }
 
 // RecoverWhole is Recover for a server in whose place somebody else has what the logs are to have: if one cannot be read, or does not make
-// its job again, that is the error, and the log stays as it is. The server is to answer nothing then.
+// its job again, that is the error, and the log stays as it is. It waits for no disk. The server is to answer nothing then.
 func (s *Server) RecoverWhole(ctx context.Context) error { return s.recover(ctx, true) }
 
-func (s *Server) recover(ctx context.Context, whole bool) error {
+func (s *Server) recover(ctx context.Context, whole bool) (err error) {
 	names, err := s.Logs.List()
 	if err != nil {
 		return fmt.Errorf("logs: %w", err)
 	}
 	var all []*replay
+	defer func() {
+		if err != nil {
+			for _, r := range all {
+				r.stop(err)
+			}
+		}
+	}()
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		number, kept := strings.CutPrefix(name, keptPrefix)
 		n, err := strconv.Atoi(number)
@@ -46,7 +55,7 @@ func (s *Server) recover(ctx context.Context, whole bool) error {
 		}
 		r, err := s.replay(ctx, name, whole)
 		if err != nil {
-			return fmt.Errorf("log %s: %w", name, err)
+			return err
 		}
 		if r != nil {
 			all = append(all, r)
@@ -98,8 +107,12 @@ var errFailed = errors.New("it had failed")
 // replay reads a log and makes its job again; nil if there is none. The error is of a log that could not be put aside, or of ctx; or of
 // one that is to be whole and is not.
 func (s *Server) replay(ctx context.Context, name string, whole bool) (*replay, error) {
-	l, err := s.openLog(name, 0)
-	if err != nil && whole {
+	wait := s.patience()
+	if whole {
+		wait = 0 // somebody has a copy
+	}
+	l, err := s.reopenLog(ctx, name, wait)
+	if err != nil && (whole || ctx.Err() != nil || errors.Is(err, journal.ErrFull)) {
 		return nil, err
 	}
 	if err != nil {
@@ -109,10 +122,13 @@ func (s *Server) replay(ctx context.Context, name string, whole bool) (*replay, 
 	r := s.newReplay(l)
 	r.whole = whole
 	live, err := r.run(ctx)
-	if !live {
-		return nil, err
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("log %s: %w", name, err)
+	case !live:
+		return nil, nil
 	}
-	return r, err
+	return r, nil
 }
 
 // newReplay is a replay of a log that nothing else is done with.
@@ -144,12 +160,13 @@ func (r *replay) run(ctx context.Context) (live bool, err error) {
 	case r.j == nil && err == nil:
 		l.remove(s)
 		return false, nil
-	case err == nil && r.hasEnded():
+	case err == nil && r.hasEnded(): // the next attempt may have replaced it before its tasks were gone
+		r.disconnect()
 		return false, nil
 	case err == nil && r.j.core.Tasks() == 0: // nobody was told that the job is there
 		err = fmt.Errorf("nobody has joined: %w", rpc.ErrNotFound)
 	case errors.Is(err, errFailed):
-		s.logger().Warn("a job is given up that had failed", "job", r.j.name, "log", l.name, "err", err)
+		s.logger().Warn("a job is given up that had failed", "job", r.j.full.String(), "log", l.name, "err", err)
 	case err != nil:
 		s.logger().Error("a job cannot be made again from its log, and is given up", "job", r.job(), "log", l.name, "err", err)
 		var bad error
@@ -166,7 +183,7 @@ func (r *replay) run(ctx context.Context) (live bool, err error) {
 	return false, nil
 }
 
-// hasEnded reports whether the job has come to its end with what the log says.
+// hasEnded reports whether the job has come to its end with what the log says, or another has begun in its place.
 func (r *replay) hasEnded() bool {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -228,7 +245,7 @@ func (r *replay) read(ctx context.Context) (err error) {
 		}
 		if time.Since(said) > time.Second && r.copy == nil {
 			said = time.Now()
-			r.s.logger().Info("replaying a log", "job", r.j.name, "records", r.records, "read", format.Bytes(r.bytes),
+			r.s.logger().Info("replaying a log", "job", r.j.full.String(), "records", r.records, "read", format.Bytes(r.bytes),
 				"of", format.Bytes(int64(end-position)))
 		}
 	}
@@ -442,7 +459,7 @@ func (r *replay) live() {
 	}))
 	took := time.Since(r.began).Round(time.Millisecond)
 	r.log.setReplay(&ReplayStatus{Records: r.records, Bytes: r.bytes, Seconds: took.Seconds()})
-	r.s.logger().Info("job goes on where its log ends", "job", r.j.name, "attempt", r.j.core.Attempt(), "clock", r.j.slowest.Load(),
+	r.s.logger().Info("job goes on where its log ends", "job", r.j.full.String(), "attempt", r.j.core.Attempt(), "clock", r.j.slowest.Load(),
 		"records", r.records, "read", format.Bytes(r.bytes), "took", took)
 }
 

@@ -249,3 +249,13 @@ func (r *replay) target(body []byte) error {
 	}
 	return err
 }
+
+// stop ends a job that was made again, and leaves its log as it is.
+func (r *replay) stop(why error) {
+	r.log.keep.Store(true)
+	r.s.copies.remove(r.log)
+	if err := r.log.log.Close(); err != nil {
+		r.s.logger().Warn("a log could not be closed", "log", r.log.name, "err", err)
+	}
+	r.giveUp(why)
+}

@@ -121,12 +121,7 @@ func (r *restoring) absent(p *state.Partition) error {
 	return nil
 }
 
-func (r *restoring) slots() int {
-	if r.st.rule == nil {
-		return 0
-	}
-	return r.st.rule.Slots
-}
+func (r *restoring) slots() int { return shard.Slots(&r.st.meta, r.st.rule) }
 
 func (r *restoring) cells(b state.Band) error {
 	for id := range r.st.parts.Route(b.Values[0].At) {

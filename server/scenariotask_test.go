@@ -359,7 +359,7 @@ func (w *scenarioTask) clock(how int) error {
 	switch how {
 	case 0:
 		lookups := []matrix.Lookup{{Matrix: "r", Cols: w.columns(5)}, {Matrix: "f"}}
-		return w.see("next", func() ([]matrix.Block, error) { return w.p.Next(w.ctx, 2, 0.1, lookups) })
+		return w.see("next", func() ([]matrix.Block, error) { return w.p.Next(w.ctx, 2, 0.1, lookups, nil) })
 	case 1:
 		name := []string{"n", "f", "r", "u"}[w.shared.IntN(4)]
 		if err := w.matrix(name).Clock(w.ctx, 1, 0.05); err != nil {

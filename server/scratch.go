@@ -167,17 +167,28 @@ func with(shares []share, into []shard.Delta, t taker) error {
 		d := sh.d
 		d.mu.RLock()
 		held++
-		one := shard.Delta{Rows: d.part.Rows, Cols: d.part.Cols.Intersect(d.of.parts.At(int(sh.partition)).Cols)}
+		cols := d.of.parts.At(int(sh.partition)).Cols
 		if d.disk != nil {
-			return withDisk(shares, into, one, t)
+			return withDisk(shares, into, sh.empty(cols), t)
 		}
-		if d.part.Kind == rpc.KindKeys {
-			one.Keys = d.part.Keys[sh.first:][:sh.n:sh.n]
-		}
-		one.Values = d.part.Values[sh.lo:sh.hi:sh.hi]
-		into = append(into, one)
+		into = append(into, sh.inMemory(cols))
 	}
 	return t.take(into)
+}
+
+// empty is the share without its keys and values; cols are those of the partition.
+func (sh *share) empty(cols matrix.Range) shard.Delta {
+	return shard.Delta{Rows: sh.d.part.Rows, Cols: sh.d.part.Cols.Intersect(cols)}
+}
+
+// inMemory is the share, of a delta that does not lie on disk; cols are those of the partition.
+func (sh *share) inMemory(cols matrix.Range) shard.Delta {
+	one, p := sh.empty(cols), &sh.d.part
+	if p.Kind == rpc.KindKeys {
+		one.Keys = p.Keys[sh.first:][:sh.n:sh.n]
+	}
+	one.Values = p.Values[sh.lo:sh.hi:sh.hi]
+	return one
 }
 
 // withDisk is with for shares of which the first that into has not lies on disk; one is that without its keys and values. (A

@@ -75,6 +75,8 @@ type Server struct {
 	// a third of the bytes of that state if that is more. A log may take four times LogBase, or as much as the state if that is more: then
 	// answers wait until the next state is there.
 	LogBase int64
+	// LogSegment is how many bytes a file of a log has, or those of a larger record. 0: 64 MiB, or a quarter of LogBase if that is less.
+	LogSegment int64
 	// LogPatience is how long a log waits for room on a full disk before its job fails, which the next attempt may do better. 0: 30 s.
 	LogPatience time.Duration
 	// Replicas is how many servers are to have what the logs say, this one and standbys that copy them; 0 and 1: no standby does. With

@@ -124,14 +124,16 @@ func (j *job) wait(deltas []ssp.Delta[*delta]) {
 	if j.server.Ledger == nil {
 		return
 	}
-	m := &message{}
+	m := (*message)(nil)
 	for _, d := range deltas {
 		if d.Data.of.bound != ssp.ASP && !d.Data.leftOut() && d.Data.call == nil {
-			d.Data.from, m.memory = m, d.Data.memory
-			m.deltas = append(m.deltas, d.Data)
+			if m == nil {
+				m = &message{memory: d.Data.memory}
+			}
+			d.Data.from, m.deltas = m, append(m.deltas, d.Data)
 		}
 	}
-	if m.deltas == nil {
+	if m == nil {
 		return
 	}
 	m.left = len(m.deltas)

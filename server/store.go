@@ -60,6 +60,9 @@ func (s *store) check(p *rpc.Part) error {
 		return fmt.Errorf("matrix %q: routing map %d, here it is %d: %w", s.meta.Name, p.Version, s.parts.Version, rpc.ErrStale)
 	}
 	whole, at := s.meta.Rect(), matrix.Rect{Rows: p.Rows, Cols: p.Cols}
+	if s.counts(p) {
+		at.Rows = whole.Rows
+	}
 	if !whole.Contains(at) || p.Rows.Hi < p.Rows.Lo || p.Cols.Hi < p.Cols.Lo {
 		return fmt.Errorf("matrix %q: part at %v, want one in %v: %w", s.meta.Name, at, whole, rpc.ErrMalformed)
 	}
@@ -98,6 +101,11 @@ func (s *store) check(p *rpc.Part) error {
 	return nil
 }
 
+// counts reports whether the part brings shows and clicks of columns.
+func (s *store) counts(p *rpc.Part) bool {
+	return p.Kind == rpc.KindKeys && p.Values != nil && !p.Assign && s.meta.Keep.Counts() && p.Rows == s.meta.CountRows()
+}
+
 // checkShare says what is wrong with what a part asks of or brings to one partition.
 func (s *store) checkShare(p *rpc.Part, id int, keys []int64) error {
 	at := s.parts.At(id)
@@ -108,7 +116,7 @@ func (s *store) checkShare(p *rpc.Part, id int, keys []int64) error {
 		return nil
 	}
 	cols := at.Cols.Intersect(p.Cols)
-	if !at.Rows.Contains(p.Rows) {
+	if !at.Rows.Contains(p.Rows) && !s.counts(p) {
 		return fmt.Errorf("matrix %q: rows %v of partition %d at %v: %w", s.meta.Name, p.Rows, id, at, rpc.ErrMalformed)
 	}
 	// A key of another partition is found nowhere when it is read; written it would be there twice.

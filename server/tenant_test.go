@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -195,6 +196,30 @@ func TestPatternsBoundNames(t *testing.T) {
 	}
 }
 
+// asKilled returns a copy of a folder of logs as a killed server leaves it: one during which no file came or went, as bases do.
+func asKilled(t *testing.T, dir string) string {
+	t.Helper()
+	files := func() (names []string) {
+		if err := fs.WalkDir(os.DirFS(dir), ".", func(name string, _ fs.DirEntry, err error) error {
+			names = append(names, name)
+			return err
+		}); err != nil {
+			return []string{err.Error()}
+		}
+		return names
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		to, before := t.TempDir(), files()
+		err := os.CopyFS(to, os.DirFS(dir))
+		if err == nil && slices.Equal(before, files()) {
+			return to
+		}
+		if time.Now().After(end) {
+			t.Fatalf("a copy of %s: %v, want one while no file comes or goes: %v", dir, err, before)
+		}
+	}
+}
+
 // A job comes back from its log, and from the base of one, as its owner's, also after the owner's secret was replaced.
 func TestOwnerComesBack(t *testing.T) {
 	for _, base := range []int64{0, 1} { // 1: a base after each record
@@ -230,12 +255,7 @@ func TestOwnerComesBack(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// What the folder has now is what a server that was killed leaves.
-		killed := t.TempDir()
-		if err := os.CopyFS(killed, os.DirFS(dir)); err != nil {
-			t.Fatal(err)
-		}
-		dir = killed
+		dir = asKilled(t, dir)
 		fresh := access.NewSecret()
 		tokens, err := access.ParseTokens(fmt.Appendf(nil, "ads %v write memory=1MiB\neve %v write\n", fresh.Key(), l.secrets["eve"].Key()))
 		if err != nil {

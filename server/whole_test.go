@@ -106,7 +106,7 @@ func readWhole(ctx context.Context, o ps.Options, keys []int64) error {
 	if err := ps.PushKeys(m, k, values); err != nil {
 		return err
 	}
-	after, err := p.Next(ctx, 0, 0, []matrix.Lookup{{Matrix: "m"}})
+	after, err := p.Next(ctx, 0, 0, []matrix.Lookup{{Matrix: "m"}}, nil)
 	if err != nil {
 		return fmt.Errorf("next: %w", err)
 	}

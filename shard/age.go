@@ -105,26 +105,32 @@ func (k *keyed[T]) expire() int {
 	if a == nil || a.after == 0 || k.index.keys == 0 {
 		return 0
 	}
-	turns := matrix.TurnBits(a.after)
-	want, have := uint64(a.step)&(1<<turns-1), k.prefix
-	from, to := uint64(0), uint64(allPoints)
-	switch {
-	case turns <= k.bits: // all of the partition have the same turn
-		if have>>(k.bits-turns) != want {
-			return 0
-		}
-	case want>>(turns-k.bits) != have:
+	from, to := k.turn(matrix.TurnBits(a.after), a.step)
+	if from == to {
 		return 0
-	default:
-		part := uint64(allPoints) >> (turns - k.bits)
-		from = want & (1<<(turns-k.bits) - 1) * part
-		to = from + part
 	}
 	a.due = a.due[:0]
 	if old := a.old(); old != 0 {
 		k.index.visit(from, to, old, func(line, at int) { a.due = append(a.due, int64(k.index.lines[line].Key[at])) })
 	}
 	return k.remove(a.due)
+}
+
+// turn is the points of the columns that have their turn after a step; from is to where there are none.
+func (k *keyed[T]) turn(bits int, step int64) (from, to uint64) {
+	want, have := uint64(step)&(1<<bits-1), k.prefix
+	switch {
+	case bits <= k.bits: // all of the partition have the same turn
+		if have>>(k.bits-bits) != want {
+			return 0, 0
+		}
+		return 0, allPoints
+	case want>>(bits-k.bits) != have:
+		return 0, 0
+	}
+	part := uint64(allPoints) >> (bits - k.bits)
+	from = want & (1<<(bits-k.bits) - 1) * part
+	return from, from + part
 }
 
 // search finds the rows of the block that begins at a key, and stamps the columns if a step names them.

@@ -33,6 +33,9 @@ func (d *Delta) cells() (int64, bool) {
 // is taken as two deltas in part.
 func (s *Shard) Fits(d Delta) error {
 	at := d.At()
+	if s.counting(&d) {
+		at.Rows = s.at.Rows
+	}
 	if !s.at.Contains(at) && !(d.Keys != nil && d.Rows.Len() == 0) {
 		return fmt.Errorf("matrix %s: delta at %v for the partition at %v", s.meta.Name, at, s.at)
 	}

@@ -95,7 +95,8 @@ func (k *keyed[T]) room(keys []int64, evict bool) (refused []uint64) {
 	return b.refused
 }
 
-// clear removes columns of a bucket: some, or a part of the bucket if that is more, as far as it has such.
+// clear removes columns of a bucket: some, or a part of the bucket if that is more, as far as it has such. Where columns are
+// counted, those of the lowest scores go.
 func (k *keyed[T]) clear(bucket, some int) {
 	a, b := k.age, k.buckets
 	from, to := b.points(bucket)
@@ -103,7 +104,10 @@ func (k *keyed[T]) clear(bucket, some int) {
 	k.index.visit(from, to, allStamps, func(line, at int) { ranks[a.rank(k.index.lines[line].Stamp(at))]++ })
 	some = max(some, b.most>>a.part())
 	a.due = a.due[:0]
-	for rank := uint8(0); rank < a.top() && len(a.due) < some; rank++ {
+	if k.counts != nil {
+		k.lowest(from, to, some)
+	}
+	for rank := uint8(0); k.counts == nil && rank < a.top() && len(a.due) < some; rank++ {
 		if ranks[rank] == 0 {
 			continue
 		}

@@ -89,10 +89,15 @@ func (k *keyed[T]) locateFew(keys []int64, at []uint32) {
 }
 
 func (k *keyed[T]) findFew(rows matrix.Range, keys []int64, at []uint32) {
+	k.findRows(keys, at)
+	k.slab.fetch(at, int(rows.Lo-k.at.Rows.Lo), int(rows.Len()))
+}
+
+// findRows replaces where the search for each key begins by its row, 0 if it is not there.
+func (k *keyed[T]) findRows(keys []int64, at []uint32) {
 	for i, key := range keys {
 		at[i] = k.index.row(int(at[i]), uint64(key))
 	}
-	k.slab.fetch(at, int(rows.Lo-k.at.Rows.Lo), int(rows.Len()))
 }
 
 func (k *keyed[T]) readFew(dst []byte, rows matrix.Range, keys []int64, at []uint32) {

@@ -14,9 +14,11 @@ import (
 // matrix, and after them those of each slot of the rule.
 type keyed[T number] struct {
 	at      matrix.Rect
-	rows    int // of the matrix: values of a column
-	slots   int // of the rule
-	size    int // bytes of a value
+	rows    int     // of the matrix: values of a column
+	slots   int     // of the rule, and for counts
+	own     int     // those of the rule
+	counts  *counts // nil: columns are not counted
+	size    int     // bytes of a value
 	index   *index
 	slab    *slab[T]
 	init    *fill
@@ -61,9 +63,12 @@ func newColumns[T number](m *matrix.Meta, at matrix.Rect, bits int, step psf.Ste
 		return nil, err
 	}
 	k := &keyed[T]{
-		at: at, rows: rows, slots: slots, size: sizeOf[T](), index: x, slab: newSlab(rows, slots, newPacking[T](m, at, slots)),
-		init: newFill(m), bits: bits, stepper: newStepper[T](step, slots), age: newAging(m.Keep.ExpireAfter, q != nil),
+		at: at, rows: rows, slots: slots, own: slots - m.Keep.CountSlots(m.Rows), size: sizeOf[T](), index: x,
+		slab: newSlab(rows, slots, newPacking[T](m, at, slots)),
+		init: newFill(m), bits: bits, stepper: newStepper[T](step, slots-m.Keep.CountSlots(m.Rows)),
+		age: newAging(m.Keep.ExpireAfter, q != nil),
 	}
+	k.counts = newCounts(m, rows, slots)
 	if err := k.fit(q); err != nil {
 		return nil, err
 	}
@@ -271,7 +276,7 @@ func (k *keyed[T]) missing(keys []int64) (n int) {
 }
 
 func (k *keyed[T]) bytes() int64 {
-	n := k.index.bytes() + k.slab.bytes() + k.fold.bytes() + k.age.bytes() + k.buckets.bytes()
+	n := k.index.bytes() + k.slab.bytes() + k.fold.bytes() + k.age.bytes() + k.buckets.bytes() + k.counts.bytes()
 	n += int64(8 * cap(k.noted))
 	for _, m := range k.marks {
 		n += m.bytes()

@@ -344,12 +344,12 @@ func (m *keyedMark[T]) settled(was []T, n int, as int64) []T {
 	m.room = grown(m.room, n)
 	if n > m.k.rows {
 		copy(m.room, was)
-		settleColumn(m.past, m.k.rows, m.k.slots, m.room, as)
+		settleColumn(m.past, m.k.rows, m.k.own, m.room, as)
 		return m.room
 	}
 	var drift [1]kernel.Drift
 	m.past.drift(&drift[0], as)
-	l := kernel.Lag[T]{Idle: m.past.idle, Slab: was, Dim: m.k.rows, Slots: m.k.slots, Rows: firstRow, Drifts: drift[:]}
+	l := kernel.Lag[T]{Idle: m.past.idle, Slab: was, Dim: m.k.rows, Slots: m.k.own, Rows: firstRow, Drifts: drift[:]}
 	l.Read(m.room, firstRow, 0, n)
 	return m.room
 }

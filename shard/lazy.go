@@ -107,7 +107,7 @@ func (b *behind) find(l *lazy, rows []uint32, settle bool) {
 // lag is rows that are behind.
 func (k *keyed[T]) lag(b *behind) kernel.Lag[T] {
 	return kernel.Lag[T]{
-		Idle: k.lazy.past.idle, Slab: k.slab.val, Stride: k.slab.stride, Dim: k.rows, Slots: k.slots, Rows: b.rows[:b.n], Drifts: b.drift[:b.n],
+		Idle: k.lazy.past.idle, Slab: k.slab.val, Stride: k.slab.stride, Dim: k.rows, Slots: k.own, Rows: b.rows[:b.n], Drifts: b.drift[:b.n],
 	}
 }
 

@@ -18,10 +18,7 @@ func Need(m *matrix.Meta, at matrix.Rect, rule *psf.Rule) (int64, error) {
 		return 0, fmt.Errorf("matrix %s: dense partition at %v, want at most 2^36 cells (a sparse layout has no such limit)",
 			m.Name, at)
 	}
-	slots := 0
-	if rule != nil {
-		slots = rule.Slots
-	}
+	slots := Slots(m, rule)
 	low, size := cellBytes(m, 1, slots)
 	return n * int64(low+size), nil
 }
@@ -31,10 +28,7 @@ const KeyBytes = 18
 
 // ColumnBytes is about what a column takes that a sparse partition does not have yet.
 func ColumnBytes(m *matrix.Meta, rule *psf.Rule) int64 {
-	slots := 0
-	if rule != nil {
-		slots = rule.Slots
-	}
+	slots := Slots(m, rule)
 	return rowBytes(m, slots) + KeyBytes
 }
 

@@ -55,11 +55,7 @@ func newQuota(m *matrix.Meta, slots int) (*quota, error) {
 
 // CheckCut tells why partitions that some bits of the hash choose, 0 for ranges of columns, cannot keep the budget of the matrix.
 func CheckCut(m *matrix.Meta, rule *psf.Rule, bits int) error {
-	slots := 0
-	if rule != nil {
-		slots = rule.Slots
-	}
-	switch q, err := newQuota(m, slots); {
+	switch q, err := newQuota(m, Slots(m, rule)); {
 	case q == nil:
 		return err
 	case bits == 0:

@@ -61,6 +61,7 @@ type store interface {
 	aging() *aging
 	setSteps(n int64)
 	setAges(keys []int64, ages Ages)
+	count(deltas []Delta) error
 	passing() *lazy
 	catchUp()
 	page(d Disk) error
@@ -131,10 +132,13 @@ func bind(m *matrix.Meta, rule *psf.Rule) (step psf.Step, slots int, err error) 
 	if m.DType != matrix.F32 && m.DType != matrix.F64 {
 		return step, 0, fmt.Errorf("matrix %s: rule %s on %v, want f32 or f64", m.Name, rule.Name, m.DType)
 	}
+	if m.Storage != matrix.Invalid && m.Keep.Counts() {
+		return step, 0, fmt.Errorf("matrix %s: counts of columns whose weights are kept as %v, want them as they are", m.Name, m.Storage)
+	}
 	if m.Storage != matrix.Invalid {
 		step.Idle = nil // catching up would round once more
 	}
-	return step, rule.Slots, nil
+	return step, Slots(m, rule), nil
 }
 
 func newStore(m *matrix.Meta, at matrix.Rect, bits int, step psf.Step, slots int) (store, error) {
@@ -247,12 +251,17 @@ func (s *Shard) Set(d Delta) error {
 
 // Apply takes the deltas of one clock in their order. Without a rule they are added. With one, the rule makes a step
 // with their sum divided by weight: over all cells of a dense matrix, over the columns that the deltas touch of a sparse
-// one. A weight of 0 makes no step. If memory ends (nothing else fails once a delta fits) some columns may have changed.
+// one. A weight of 0 makes no step. Counts come after the step. If memory ends (nothing else fails once a delta fits) some columns may have
+// changed.
 func (s *Shard) Apply(deltas []Delta, weight, rate float64) error {
 	for _, d := range deltas {
 		if err := s.Fits(d); err != nil {
 			return err
 		}
+	}
+	var counts []Delta
+	if s.meta.Keep.Counts() {
+		deltas, counts = s.apart(deltas)
 	}
 	if s.rule == nil {
 		for i := range deltas {
@@ -266,7 +275,11 @@ func (s *Shard) Apply(deltas []Delta, weight, rate float64) error {
 		return nil
 	}
 	s.steps++
-	return s.wrap(s.store.apply(deltas, 1/weight, rate, s.steps))
+	err := s.store.apply(deltas, 1/weight, rate, s.steps)
+	if err == nil && s.meta.Keep.Counts() {
+		err = s.store.count(counts)
+	}
+	return s.wrap(err)
 }
 
 // SetClock says of which clock what is added next is. Where there are no steps of a rule, how values that are kept in a narrow type

@@ -18,19 +18,19 @@ func (l *lazy) restored(row uint32, i int, stamps []int64) {
 	}
 }
 
-// settled is columns, one after the other with their slots, brought up to date.
-func settled(d matrix.DType, p *Past, rows, slots int, values []byte, stamps []int64) []byte {
+// settled is columns, one after the other with their slots, brought up to date; so many slots are the own ones of the rule.
+func settled(d matrix.DType, p *Past, rows, slots, own int, values []byte, stamps []int64) []byte {
 	if d == matrix.F32 {
-		return settledColumns[float32](p, rows, slots, values, stamps)
+		return settledColumns[float32](p, rows, slots, own, values, stamps)
 	}
-	return settledColumns[float64](p, rows, slots, values, stamps)
+	return settledColumns[float64](p, rows, slots, own, values, stamps)
 }
 
-func settledColumns[T number](p *Past, rows, slots int, values []byte, stamps []int64) []byte {
+func settledColumns[T number](p *Past, rows, slots, own int, values []byte, stamps []int64) []byte {
 	val, _ := wire.Numbers[T](values) // aligned: fits has looked
 	val = slices.Clone(val)
 	for i, as := range stamps {
-		settleColumn(p, rows, slots, val[i*rows*(1+slots):], as)
+		settleColumn(p, rows, own, val[i*rows*(1+slots):], as)
 	}
 	return wire.View(val)
 }
@@ -60,7 +60,7 @@ func (k *keyed[T]) level(keys []int64, val []T, high int, stamps []int64) ([]T, 
 			continue
 		}
 		k.prepare(row)
-		settleColumn(k.lazy.past, high, k.slots, val[i*high*(1+k.slots):], stamps[i])
+		settleColumn(k.lazy.past, high, k.own, val[i*high*(1+k.slots):], stamps[i])
 		stamps[i] = k.lazy.past.now
 	}
 	return val, stamps

@@ -5,19 +5,24 @@ import (
 	"slices"
 
 	"thole.example/matrix"
+	"thole.example/psf"
 	"thole.example/wire"
 )
 
 // The methods here put back what a Mark has read with the rule's state, also of partitions that were cut in another way: what
 // lies outside of this one is passed over.
 
-// Slots is how many values the rule keeps beside each.
-func (s *Shard) Slots() int {
-	if s.rule == nil {
+// Slots is how many values are kept beside each of a matrix with the rule, which may be nil: those of the rule, and after them the
+// counts of columns, if the matrix has some.
+func Slots(m *matrix.Meta, rule *psf.Rule) int {
+	if rule == nil {
 		return 0
 	}
-	return s.rule.Slots
+	return rule.Slots + m.Keep.CountSlots(m.Rows)
 }
+
+// Slots is how many values are kept beside each.
+func (s *Shard) Slots() int { return Slots(s.meta, s.rule) }
 
 // SetSteps says how many steps the rule has made, or without a rule from which number clocks are counted. What columns are now
 // they are after so many.
@@ -70,7 +75,7 @@ func (s *Shard) RestoreStale(p *Past, rows matrix.Range, keys []int64, values []
 	}
 	if s.lazy == nil || !s.lazy.goOn(p) {
 		s.settled = true
-		values, stamps = settled(s.meta.DType, p, int(rows.Len()), s.Slots(), values, stamps), nil
+		values, stamps = settled(s.meta.DType, p, int(rows.Len()), s.Slots(), s.Slots()-s.meta.Keep.CountSlots(s.meta.Rows), values, stamps), nil
 	}
 	return s.wrap(s.store.restore(rows, keys, values, stamps))
 }

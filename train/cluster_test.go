@@ -3,7 +3,9 @@ package train
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -279,3 +281,30 @@ func (w world) trained(t *testing.T, o Options) ([]*Report, []float32) {
 }
 
 func rate(r float64) func(int, int) float64 { return func(int, int) float64 { return r } }
+
+// TestPrefetchTrains: with Prefetch a training under BSP has the bits that it has without, on any number of servers; under SSP and ASP it
+// comes to about the same loss.
+func TestPrefetchTrains(t *testing.T) {
+	o := Options{Data: set(examples(400, 1)), Batch: 16, Seed: 3, Rate: rate(0.2), Epochs: 6, Wrap: true, Tolerance: 1e-12}
+	for _, name := range []string{"lr", "fm"} {
+		_, want := world{tasks: 3, servers: 2, algo: name}.trained(t, o)
+		for _, servers := range []int{1, 3} {
+			o.Prefetch = true
+			if _, got := (world{tasks: 3, servers: servers, algo: name}).trained(t, o); !slices.Equal(got, want) {
+				t.Errorf("%s on %d servers under BSP: other weights with Prefetch", name, servers)
+			}
+		}
+		for _, bound := range []ssp.Bound{1, 3, ssp.ASP} {
+			var loss [2]float64
+			for i := range loss {
+				o.Prefetch = i == 1
+				reports, _ := world{tasks: 3, servers: 2, bound: bound, algo: name}.trained(t, o)
+				loss[i] = reports[0].Losses[len(reports[0].Losses)-1]
+			}
+			if math.Abs(loss[0]-loss[1]) > 0.3*loss[0] {
+				t.Errorf("%s under %v: losses without and with Prefetch %v, want about the same", name, bound, loss)
+			}
+		}
+		o.Prefetch = false
+	}
+}

@@ -12,11 +12,11 @@ import (
 type feed struct {
 	fill        func(g *data.Gatherer, step int) (*data.Batch, error)
 	steps       int
-	free, ready chan *portion // nil: steps gather for themselves
-	now         *portion      // that steps use
-	used        int           // batches of it
-	stop, ended chan struct{} // of the goroutine
-	own         data.Gatherer
+	free, ready chan *portion    // nil: steps gather for themselves
+	now, before *portion         // that steps use, and that the batch before the last is still of
+	used        int              // batches of now
+	stop, ended chan struct{}    // of the goroutine
+	own         [2]data.Gatherer // by turns
 }
 
 // portion is batches one after the other.
@@ -77,27 +77,30 @@ func (f *feed) run(step int, stop, ended chan struct{}) {
 	}
 }
 
-// next is the batch of the next step, valid until the one after it is asked for.
+// next is the batch of the next step, valid until the second after it is asked for: while one is computed, the next one is planned.
 func (f *feed) next(step int) (*data.Batch, error) {
 	if f.free == nil {
-		return f.fill(&f.own, step)
+		return f.fill(&f.own[step%len(f.own)], step)
+	}
+	if f.used > 0 { // the batch before is of now, too
+		f.release(&f.before)
 	}
 	for f.now == nil || f.used == len(f.now.batch) {
 		if f.now != nil && f.now.err != nil {
 			return nil, f.now.err
 		}
-		f.release()
+		f.before, f.now, f.used = f.now, nil, 0
 		f.now = <-f.ready
 	}
 	f.used++
 	return f.now.batch[f.used-1], nil
 }
 
-// release gives the portion that steps used to be filled again.
-func (f *feed) release() {
-	if f.now != nil {
-		f.free <- f.now
-		f.now, f.used = nil, 0
+// release gives a portion that steps used to be filled again.
+func (f *feed) release(p **portion) {
+	if *p != nil {
+		f.free <- *p
+		*p = nil
 	}
 }
 
@@ -109,7 +112,9 @@ func (f *feed) end() {
 	close(f.stop)
 	<-f.ended
 	f.stop = nil
-	for f.release(); len(f.ready) > 0; {
+	f.release(&f.before)
+	f.release(&f.now)
+	for f.used = 0; len(f.ready) > 0; {
 		f.free <- <-f.ready
 	}
 }

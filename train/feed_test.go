@@ -37,6 +37,7 @@ func TestFeed(t *testing.T) {
 			takes := rapid.IntRange(0, steps).Draw(t, "taken")
 			fails = rapid.IntRange(-1, 2*steps).Draw(t, "fails")
 			f.begin(0, steps)
+			var before *data.Batch
 			for step := range takes {
 				b, err := f.next(step)
 				if step == fails {
@@ -48,6 +49,10 @@ func TestFeed(t *testing.T) {
 				if err != nil || b.Len() != 2 || b.Label[1] != float32(step) {
 					t.Fatalf("step %d: batch %v, error %v", step, b, err)
 				}
+				if before != nil && before.Label[1] != float32(step-1) {
+					t.Fatalf("step %d: the batch before is %v", step, before)
+				}
+				before = b
 			}
 			f.end()
 			if filling.Load() != 0 {

@@ -35,11 +35,12 @@ func (m mortal) Clock(ctx context.Context, weight, rate float64) error {
 	return errors.Join(m.dies(), m.Session.Clock(ctx, weight, rate))
 }
 
-func (m mortal) Next(ctx context.Context, weight, rate float64, l []matrix.Lookup) ([]matrix.Block, error) {
+func (m mortal) Next(ctx context.Context, weight, rate float64, l []matrix.Lookup,
+	meanwhile func()) ([]matrix.Block, error) {
 	if err := m.dies(); err != nil {
 		return nil, err
 	}
-	return m.Session.Next(ctx, weight, rate, l)
+	return m.Session.Next(ctx, weight, rate, l, meanwhile)
 }
 
 // A training by optional tasks has the bits of one by others, whatever is watched or written, as long as nobody goes away.

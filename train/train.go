@@ -22,8 +22,10 @@ import (
 // Session is what training needs of the world: the parameters, and new matrices. Package ps's Client is one.
 type Session interface {
 	graph.Params
-	// Next is Clock and then Pull in one go.
-	Next(ctx context.Context, weight, rate float64, lookups []matrix.Lookup) ([]matrix.Block, error)
+	// Next is Clock and then Pull in one go. It calls meanwhile, if not nil, while the answers are under way.
+	Next(ctx context.Context, weight, rate float64, lookups []matrix.Lookup, meanwhile func()) ([]matrix.Block, error)
+	// Prefetch starts to pull what the following Next will want, as far as the bound lets values come before the clock.
+	Prefetch(ctx context.Context, lookups []matrix.Lookup) error
 	// Now is this task's clock: how often Clock and Next were called.
 	Now() int
 	// Barrier waits until every task's clock has come as far as this one's, whatever the bound.
@@ -63,6 +65,7 @@ type Options struct {
 	Measured  bool     // compare the mean prediction of the training examples with their mean label at the end
 	Calibrate bool     // and move the bias of the scores so that they agree
 	Balance   bool     // the same before the first step, where Prepare brings weights of a training with other examples, without its state
+	Prefetch  bool     // under SSP and ASP, pull what the next batch needs while one is computed: it lacks the step of that one
 	Offset    float64  // added to the scores of training examples, which were drawn by their labels; those held out are as they come
 
 	// Ready, if not nil, is called when the matrices exist, before anything is done with them.
@@ -342,42 +345,45 @@ func (l *loop) epoch(ctx context.Context, epoch int, at place) (float64, error) 
 	}
 	l.feed.begin(at.step, l.steps)
 	defer l.feed.end()
-	batch, err := l.feed.next(at.step)
+	now, err := l.plan(at.step)
 	if err != nil {
 		return 0, err
 	}
-	lookups, err := l.run.Lookups(l.s, batch)
+	params, err := l.s.Pull(ctx, now.lookups)
 	if err != nil {
 		return 0, err
 	}
-	params, err := l.s.Pull(ctx, lookups)
-	if err != nil {
-		return 0, err
-	}
+	next, err := l.plan(at.step + 1)
 	sum, weights := at.sum, at.weights
 	for step := at.step; step < l.steps; step++ {
-		if err := l.compute(batch, params, &sum, &weights); err != nil {
+		if err == nil && l.Prefetch {
+			err = l.s.Prefetch(ctx, next.lookups)
+		}
+		if err != nil {
+			return 0, err
+		}
+		if err := l.compute(now.batch, params, &sum, &weights); err != nil {
 			return 0, fmt.Errorf("epoch %d, step %d of %d: %w", epoch, step+1, l.steps, err)
 		}
-		weight, lookups := batch.TotalWeight(), lookupLoss(epoch-1)
-		if step < l.steps-1 {
-			if batch, err = l.feed.next(step + 1); err != nil {
+		weight, lookups := now.batch.TotalWeight(), next.lookups
+		if step == l.steps-1 {
+			lookups = lookupLoss(epoch - 1)
+			if err := errors.Join(l.pushLoss(lossBoard, epoch-1, sum, weights), l.pushPenalty(ctx, epoch)); err != nil {
 				return 0, err
 			}
-			if lookups, err = l.run.Lookups(l.s, batch); err != nil {
-				return 0, err
-			}
-		} else if err := errors.Join(l.pushLoss(lossBoard, epoch-1, sum, weights), l.pushPenalty(ctx, epoch)); err != nil {
-			return 0, err
 		}
 		if l.Lasting || l.Optional {
 			if err := l.mark(place{epoch: epoch, step: step + 1, made: l.made + 1, sum: sum, weights: weights}, working); err != nil {
 				return 0, err
 			}
 		}
-		if params, err = l.s.Next(ctx, weight, l.pace.factor*l.rate(epoch, step), lookups); err != nil {
+		var planErr error
+		now = next
+		params, err = l.s.Next(ctx, weight, l.pace.factor*l.rate(epoch, step), lookups, func() { next, planErr = l.plan(step + 2) })
+		if err != nil {
 			return 0, fmt.Errorf("epoch %d, step %d of %d: %w", epoch, step+1, l.steps, err)
 		}
+		err = planErr
 		l.made++
 		l.seen = int64(epoch-1-l.before)*int64(l.rows()) + l.part(step+1)
 		l.tell(Event{Epoch: epoch, Loss: mean(sum, weights)})
@@ -395,6 +401,23 @@ func (l *loop) epoch(ctx context.Context, epoch int, at place) (float64, error) 
 		return mean(all[0], all[1]), nil
 	}
 	return mean(sum, weights), nil // no epoch of any task is visible yet: the bound allows this task to be ahead
+}
+
+// planned is a batch and what it looks up.
+type planned struct {
+	batch   *data.Batch
+	lookups []matrix.Lookup
+}
+
+// plan plans the batch of a step; past the end of the epoch there is none.
+func (l *loop) plan(step int) (p planned, err error) {
+	if step >= l.steps {
+		return planned{}, nil
+	}
+	if p.batch, err = l.feed.next(step); err == nil {
+		p.lookups, err = l.run.Lookups(l.s, p.batch)
+	}
+	return p, err
 }
 
 // part is about how many examples of an epoch all tasks have seen after so many of its steps.

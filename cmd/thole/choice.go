@@ -289,7 +289,8 @@ func (j *job) checkKeep() error {
 	}
 	j.keep.MaxBytes = max(0, n)
 	if err := j.keep.Check(); err != nil {
-		return fmt.Errorf("--admit-after, --forget-after, --expire-after, --max-bytes: %w", err)
+		return fmt.Errorf("--admit-after, --forget-after, --expire-after, --max-bytes, --show-weight, --click-weight, --count-half-life, "+
+			"--evict-below: %w", err)
 	}
 	if as, err := matrix.ParseNarrow(j.storage); err != nil {
 		return fmt.Errorf("--storage %w", err)
@@ -297,7 +298,7 @@ func (j *job) checkKeep() error {
 		return errors.New("--storage int8 wants --sparse: it has a scale for each column")
 	}
 	if j.keep != (matrix.Keep{}) && !j.sparse {
-		return errors.New("--admit-after, --expire-after and --max-bytes want --sparse")
+		return errors.New("--admit-after, --expire-after, --max-bytes, --show-weight and --click-weight want --sparse")
 	}
 	return nil
 }

@@ -50,6 +50,7 @@ type job struct {
 	partitioner                   string
 	keyCache                      string // bytes of a task's cache of hot keys; "": none
 	keyStaleness                  int    // and for how many steps it uses a value under ASP
+	prefetch                      bool   // under SSP and ASP
 	set                           map[string]string
 	values                        flagValues // of the saved model
 
@@ -142,8 +143,15 @@ func (j *job) flags(e *env, c *cobra.Command) {
 		"(default: never)")
 	f.Int64Var(&j.keep.ExpireAfter, "expire-after", 0, "with --sparse: steps without a column after which it is removed (default: never)")
 	f.StringVar(&j.maxBytes, "max-bytes", "", "with --sparse: bytes that the columns of each matrix may take on all servers, such as 2GiB; "+
-		"those that nothing names for longest are removed for others (default: no bound)")
+		"those that nothing names for longest, or of the lowest scores, are removed for others (default: no bound)")
 
+	f.Float64Var(&j.keep.ShowWeight, "show-weight", 0, "with --sparse: weight of the examples with a column in its score, by which columns "+
+		"are removed (default: they are not counted)")
+	f.Float64Var(&j.keep.ClickWeight, "click-weight", 0, "with --sparse: weight of the positive examples with a column in its score")
+	f.Int64Var(&j.keep.HalfLife, "count-half-life", 0, "with --show-weight or --click-weight: steps after which counts are half as much "+
+		"(default: they do not decay)")
+	f.Float64Var(&j.keep.EvictBelow, "evict-below", 0, "with --show-weight or --click-weight: score below which a column is removed "+
+		"(default: none is)")
 	f.StringVar(&j.storage, "storage", "", "keep the weights of features on the servers as f16, bf16, or with --sparse int8 (default: f32)")
 
 	f.StringVar(&j.loss, "loss", "", "loss function in place of the algorithm's, such as l2loss to learn values with fm "+
@@ -184,6 +192,7 @@ func (j *job) flags(e *env, c *cobra.Command) {
 		"(default: none)")
 	f.IntVar(&j.keyStaleness, "key-cache-staleness", 2, "with --key-cache and --staleness -1: steps for which a task uses a value "+
 		"of the cache")
+	f.BoolVar(&j.prefetch, "prefetch", true, "with --staleness other than 0: pull the parameters of the next batch while one is computed")
 	f.StringVar(&j.partitioner, "partitioner", "", "how matrices are cut: range, column or hash (default: hash with --sparse, else column)")
 	f.BoolVar(&j.noChecksum, "no-checksum", false, noChecksumHelp)
 	j.values.flags(c, false, true)

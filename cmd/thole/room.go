@@ -54,7 +54,7 @@ func (p *plan) takes(m *graph.Model) (tables, batch, outputs float64) {
 	for _, one := range m.Params() {
 		rows, cols, slots := float64(one.Rows), float64(one.Cols), 0
 		if rule, err := optim.Find(nil, one.Rule); err == nil { // which is checked where it is used
-			slots = rule.Slots
+			slots = rule.Slots + one.Keep.CountSlots(one.Rows)
 		}
 		switch {
 		case one.Layout == matrix.RowDense:

@@ -74,6 +74,9 @@ ends, with exit code 75 if jobs were running. With --log it waits for nothing.`,
 			if o.ledger, err = memoryBound(size); err != nil {
 				return err
 			}
+			if err := o.checkLogWait(); err != nil {
+				return err
+			}
 			if o.logBase, err = logBase(base, o.logs); err != nil {
 				return err
 			}
@@ -97,6 +100,8 @@ ends, with exit code 75 if jobs were running. With --log it waits for nothing.`,
 		"again (default: none, and a server that ends takes what it held with it)")
 	c.Flags().StringVar(&base, "log-base", "", "how much may come to the log of a job before its state is written beside it, a size like "+
 		"1GiB (default: 256MiB, or a third of the bytes of that state if that is more)")
+	c.Flags().DurationVar(&o.logWait, "log-wait", logWaitDefault, "how long a job waits for room when the disk of its log is full, "+
+		"before it fails")
 	c.Flags().StringVar(&o.name, "name", "", "what this server is called, for people (default: the variable "+podVariable+", or the name of "+
 		"the machine)")
 	c.Flags().BoolVar(&o.noChecksum, "no-checksum", false, noChecksumHelp)
@@ -139,6 +144,7 @@ type serverOptions struct {
 	stores           []string // folders and URLs
 	logs             string
 	logBase          int64
+	logWait          time.Duration
 	ledger           *budget.Ledger
 	noChecksum, sync bool
 	guard            guard
@@ -191,6 +197,20 @@ func logBase(text, logs string) (int64, error) {
 	}
 }
 
+// logWaitDefault is the default of Server.LogPatience.
+const logWaitDefault = 30 * time.Second
+
+// checkLogWait checks what the user said of full disks.
+func (o *serverOptions) checkLogWait() error {
+	switch {
+	case o.logWait <= 0:
+		return usageError{fmt.Errorf("--log-wait %v, want a time like 30s", o.logWait)}
+	case o.logs == "" && o.logWait != logWaitDefault:
+		return usageError{fmt.Errorf("--log-wait %v without --log: want the folder of the log, too", o.logWait)}
+	}
+	return nil
+}
+
 // openLogs opens the folder of logs; end lets another server have it.
 func openLogs(s *server.Server, o *serverOptions) (logs *server.LogDir, end func(), err error) {
 	store := o.stores[0]
@@ -207,6 +227,7 @@ func openLogs(s *server.Server, o *serverOptions) (logs *server.LogDir, end func
 		return nil, nil, fmt.Errorf("--log %w", err)
 	}
 	s.Logs, s.LogUnsynced, s.LogBase, s.Replicas = logs, !o.sync, o.logBase, o.replication.replicas
+	s.LogPatience = o.logWait
 	s.SlowStandby = server.SlowStandby(slices.Index(server.SlowStandbyNames(), o.replication.slow))
 	return logs, func() { _ = logs.Close() }, nil // the process ends
 }

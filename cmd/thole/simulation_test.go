@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -18,13 +17,9 @@ import (
 
 	"thole.example/blob"
 	"thole.example/journal/journaltest"
-	"thole.example/optim"
 	"thole.example/ps"
-	"thole.example/psf"
 	"thole.example/rpc"
 	"thole.example/rpc/mem"
-	"thole.example/server"
-	"thole.example/state"
 )
 
 // sim is a job whose servers and workers are started again whenever they are killed, as a supervisor does, in a synctest bubble.
@@ -34,6 +29,7 @@ type sim struct {
 	net    *simNet
 	store  *simStore
 	logs   []*journaltest.Disk   // on which the servers have their logs; nil: they have none
+	places []*simPlace           // their roles, with standbys; nil: they have none
 	powers int                   // how often one was killed that has a log: each second time its machine loses its power
 	ending sync.WaitGroup        // what brings processes back
 	seen   map[string]blob.State // of the checkpoints that were read
@@ -43,33 +39,6 @@ type sim struct {
 	workers []*simWorking
 	over    chan struct{} // closed when all workers have ended
 	count   simCount
-}
-
-// simCount is what happened.
-type simCount struct{ kills, asked, blocks, attempts, replaced, checkpoints, torn, failed, stayed, behind, moved, replayed, full int }
-
-func (c *simCount) add(o simCount) {
-	c.kills += o.kills
-	c.asked += o.asked
-	c.blocks += o.blocks
-	c.attempts += o.attempts
-	c.replaced += o.replaced
-	c.checkpoints += o.checkpoints
-	c.torn += o.torn
-	c.failed += o.failed
-	c.stayed += o.stayed
-	c.behind += o.behind
-	c.moved += o.moved
-	c.replayed += o.replayed
-	c.full += o.full
-}
-
-// simServing is a server process.
-type simServing struct {
-	*server.Server
-	disk *simDisk
-	l    rpc.Listener
-	stop context.CancelFunc
 }
 
 // simWorking is a worker process.
@@ -98,114 +67,6 @@ func (l *simLines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.Buffer.Write(p)
-}
-
-// simLog hears what a server logs: in which attempt tasks join, and of those that go on in the place of others.
-type simLog struct {
-	slog.Handler
-	s  *sim
-	of *simServer
-}
-
-func (l simLog) Enabled(context.Context, slog.Level) bool { return true }
-
-func (l simLog) Handle(_ context.Context, rec slog.Record) error {
-	switch {
-	case rec.Message == "task joined":
-		rec.Attrs(func(a slog.Attr) bool {
-			if a.Key == "attempt" {
-				l.of.attempt.Store(a.Value.Int64())
-			}
-			return true
-		})
-	case strings.Contains(rec.Message, "goes on in the place of"):
-		l.s.mu.Lock()
-		l.s.count.replaced++
-		l.s.mu.Unlock()
-	case rec.Message == "job goes on where its log ends":
-		l.s.mu.Lock()
-		l.s.count.replayed++
-		l.s.mu.Unlock()
-	}
-	return nil
-}
-
-// startServer starts a server process at its address.
-func (s *sim) startServer(i int) {
-	funcs, err := psf.NewTable(functions(), optim.Rules())
-	if err != nil {
-		s.t.Error(err)
-		return
-	}
-	name := fmt.Sprint("s", i)
-	v := &simServing{disk: &simDisk{simStore: s.store, name: name}}
-	var ctx context.Context
-	ctx, v.stop = context.WithCancel(context.Background())
-	known := &simServer{name: name}
-	v.Server = &server.Server{Funcs: funcs, Codecs: codecs(), Bucket: v.disk, Log: slog.New(simLog{slog.DiscardHandler, s, known})}
-	if s.logs != nil {
-		v.Server.Logs, v.Server.LogBase = s.logs[i].Start(), s.drawn.logBase
-		if err := v.Server.Recover(ctx); err != nil {
-			s.t.Error(err)
-		}
-	}
-	s.net.mu.Lock()
-	s.net.servers[name] = known
-	s.net.mu.Unlock()
-	if v.l, err = s.net.Listen(ctx, name, v.Server); err != nil {
-		s.t.Error(err)
-		return
-	}
-	go v.Server.Relieve(ctx)
-	s.mu.Lock()
-	s.servers[i] = v
-	s.mu.Unlock()
-}
-
-// killServer ends a server process; false if it is not there.
-func (s *sim) killServer(i int) bool { return s.endServer(i, s.serverAt(i)) }
-
-func (s *sim) serverAt(i int) *simServing {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.servers[i]
-}
-
-// askServer asks a server process to end, and waits until it has; false if it is not there, or was killed meanwhile.
-func (s *sim) askServer(i int) bool {
-	v := s.serverAt(i)
-	if v != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), defaultGrace)
-		defer cancel()
-		v.Drain(ctx)
-	}
-	return s.endServer(i, v)
-}
-
-func (s *sim) endServer(i int, v *simServing) bool {
-	s.mu.Lock()
-	there := v != nil && s.servers[i] == v
-	if there {
-		s.servers[i] = nil
-	}
-	s.mu.Unlock()
-	if !there {
-		return false
-	}
-	s.net.free(v.disk.name)
-	s.store.mu.Lock()
-	v.disk.dead = true
-	s.powers++
-	powerless := s.powers%2 == 0
-	s.store.mu.Unlock()
-	_ = v.l.Close()
-	if s.logs != nil { // nobody hears any more that it cannot write there
-		if s.logs[i].Kill(); powerless {
-			s.logs[i].Power()
-		}
-	}
-	v.stop()
-	return true
 }
 
 // startWorker starts a worker process with its command line.
@@ -331,6 +192,9 @@ func (j *simJob) run(t *testing.T) (model map[string]string, told []string, coun
 			s.logs = append(s.logs, disk)
 		}
 	}
+	if j.logs.Standbys {
+		s.places = newSimPlaces(s)
+	}
 	for i := range s.servers {
 		s.startServer(i)
 	}
@@ -378,6 +242,9 @@ func (j *simJob) run(t *testing.T) (model map[string]string, told []string, coun
 			t.Errorf("server %d has logs %q when all has ended, want none", i, names)
 		}
 	}
+	for _, p := range s.places {
+		p.end()
+	}
 	for i := range s.servers {
 		s.killServer(i)
 	}
@@ -385,7 +252,7 @@ func (j *simJob) run(t *testing.T) (model map[string]string, told []string, coun
 		t.Error(text)
 	}
 	s.count.attempts, s.count.torn = s.net.highest, s.store.tears
-	s.count.checkpoints = s.net.ops[rpc.OpCommit]
+	s.count.checkpoints, s.count.paused = s.net.ops[rpc.OpCommit], s.net.paused
 	time.Sleep(3 * time.Hour) // nobody is waited for any more
 	return model, told, s.count
 }
@@ -408,62 +275,6 @@ func (s *sim) model() map[string]string {
 		s.t.Error("no model was saved")
 	}
 	return all
-}
-
-// look looks at the folder of checkpoints again and again, until the job has ended.
-func (s *sim) look() {
-	for {
-		select {
-		case <-s.over:
-			return
-		case <-time.After(700 * time.Millisecond):
-			s.checkFolder(false)
-		}
-	}
-}
-
-// checkFolder wants each checkpoint that is listed to be whole and, in the end, no more of them than there may be.
-func (s *sim) checkFolder(end bool) {
-	ctx, bucket := s.t.Context(), &s.store.Mem
-	there, _ := bucket.State(ctx, "ck")
-	if there == s.seen[""] && !end {
-		return
-	}
-	s.seen[""] = there
-	all, err := state.List(ctx, bucket, "ck")
-	if err != nil {
-		s.t.Error(err)
-	}
-	n := 0
-	for _, e := range all {
-		before, _ := bucket.State(ctx, e.Path)
-		err := e.Err
-		if err == nil && (before != s.seen[e.Path] || end) {
-			s.seen[e.Path] = before
-			err = verifyChain(ctx, bucket, e.Path)
-		}
-		if now, _ := bucket.State(ctx, e.Path); err != nil && now == before && now != blob.Nothing {
-			s.t.Errorf("%s is listed, and %v", e.Path, err)
-		}
-		if e.Stepped() {
-			n++
-		}
-	}
-	if most := s.drawn.keep + state.ChainLimit; end && n > most {
-		s.t.Errorf("%d checkpoints stay, want at most %d", n, most)
-	}
-	if end {
-		s.count.stayed = n
-	}
-}
-
-func verifyChain(ctx context.Context, b blob.Bucket, at string) error {
-	chain, err := state.OpenChain(ctx, b, at)
-	for _, in := range chain {
-		err = errors.Join(err, in.Verify(ctx, nil))
-		in.Close()
-	}
-	return err
 }
 
 // happen makes the program happen, until the job has ended.
@@ -529,6 +340,11 @@ func (s *sim) make(e simEvent) {
 			}
 		})
 		return
+	case simKillStandby:
+		s.places[e.server].killStandby(e.lasts)
+		return
+	case simFreezeStandby:
+		s.places[e.server].freezeStandby(e.lasts)
 	case simFreezeServer:
 		s.net.block("", server, e.lasts)
 	case simFreezeWorker:
@@ -540,6 +356,9 @@ func (s *sim) make(e simEvent) {
 		return
 	case simFullLog:
 		disk := s.logs[e.server]
+		if s.places != nil {
+			disk = s.places[e.server].disks[e.worker%2]
+		}
 		disk.SetRoom(max(1, disk.Used()))
 		s.count.full++
 		s.ending.Go(func() {

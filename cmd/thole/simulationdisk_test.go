@@ -185,3 +185,59 @@ func (w *simWriter) op() error {
 	}
 	return err
 }
+
+// look looks at the folder of checkpoints again and again, until the job has ended.
+func (s *sim) look() {
+	for {
+		select {
+		case <-s.over:
+			return
+		case <-time.After(700 * time.Millisecond):
+			s.checkFolder(false)
+		}
+	}
+}
+
+// checkFolder wants each checkpoint that is listed to be whole and, in the end, no more of them than there may be.
+func (s *sim) checkFolder(end bool) {
+	ctx, bucket := s.t.Context(), &s.store.Mem
+	there, _ := bucket.State(ctx, "ck")
+	if there == s.seen[""] && !end {
+		return
+	}
+	s.seen[""] = there
+	all, err := state.List(ctx, bucket, "ck")
+	if err != nil {
+		s.t.Error(err)
+	}
+	n := 0
+	for _, e := range all {
+		before, _ := bucket.State(ctx, e.Path)
+		err := e.Err
+		if err == nil && (before != s.seen[e.Path] || end) {
+			s.seen[e.Path] = before
+			err = verifyChain(ctx, bucket, e.Path)
+		}
+		if now, _ := bucket.State(ctx, e.Path); err != nil && now == before && now != blob.Nothing {
+			s.t.Errorf("%s is listed, and %v", e.Path, err)
+		}
+		if e.Stepped() {
+			n++
+		}
+	}
+	if most := s.drawn.keep + state.ChainLimit; end && n > most {
+		s.t.Errorf("%d checkpoints stay, want at most %d", n, most)
+	}
+	if end {
+		s.count.stayed = n
+	}
+}
+
+func verifyChain(ctx context.Context, b blob.Bucket, at string) error {
+	chain, err := state.OpenChain(ctx, b, at)
+	for _, in := range chain {
+		err = errors.Join(err, in.Verify(ctx, nil))
+		in.Close()
+	}
+	return err
+}

@@ -16,6 +16,7 @@ type simJob struct {
 	bits                          bool // it ends with the same bits whatever happens
 	giveUp                        time.Duration
 	logBase                       int64 // servers have logs, with a base after so many bytes; 0: they have none
+	logs                          simLogs
 	program                       []simEvent
 }
 
@@ -29,7 +30,7 @@ func (j *simJob) addrs() (all []string) {
 // calm is the job that nothing happens to.
 func (j *simJob) calm() *simJob {
 	calm := *j
-	calm.program, calm.servers, calm.logBase = nil, 1, 0
+	calm.program, calm.servers, calm.logBase, calm.logs = nil, 1, 0, simLogs{}
 	return &calm
 }
 
@@ -88,7 +89,7 @@ func (j *simJob) String() string {
 		text += fmt.Sprint(" --give-up ", j.giveUp)
 	}
 	if j.logBase > 0 {
-		text += fmt.Sprint(", servers with --log-base ", j.logBase)
+		text += fmt.Sprintf(", servers with --log-base %d, %+v", j.logBase, j.logs)
 	}
 	for _, e := range j.program {
 		text += "\n\t" + e.String()
@@ -119,7 +120,9 @@ const (
 	simAskWorker
 	simMove // the job is ordered to other servers, and the order withdrawn if it takes longer
 	simKinds
-	simFullLog // the disk of a server's logs, which only jobs with logs have
+	simFullLog // the disk of a server's logs, which only jobs with logs have; with standbys of one of the two
+	simKillStandby
+	simFreezeStandby
 )
 
 func (e simEvent) String() string {
@@ -130,7 +133,9 @@ func (e simEvent) String() string {
 	what := [...]string{"server S is killed, and is back after", "worker W is killed, and is back after", "server S freezes for",
 		"worker W freezes for", "server S and worker W are cut off for", "the disk fails now and then for",
 		"server S is asked to end, and is back after", "worker W is asked to end, and is back after",
-		fmt.Sprintf("the job is to move to servers %v, within", e.to), "", "the disk with the logs of server S is full for"}[e.what]
+		fmt.Sprintf("the job is to move to servers %v, within", e.to), "",
+		"the disk with the logs of server S is full for", "the standby of server S is killed, and is back after",
+		"the standby of server S freezes for"}[e.what]
 	return fmt.Sprintf("%s: %s %v", text, strings.NewReplacer("S", fmt.Sprint(e.server), "W", fmt.Sprint(e.worker)).Replace(what), e.lasts)
 }
 

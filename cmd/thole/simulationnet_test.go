@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,7 @@ type simNet struct {
 	ops     [64]int               // requests that arrived
 	stale   []string              // changes of attempts that had ended
 	highest int                   // attempt
+	paused  int                   // questions of standbys that had no room
 }
 
 const simDelay = 10 * time.Millisecond
@@ -104,6 +106,7 @@ func (n *simNet) free(name string) {
 type simWay struct {
 	*simNet
 	name string
+	slow time.Duration // that each request takes in addition
 	dead bool
 }
 
@@ -253,6 +256,7 @@ func (c *simConn) carry() {
 
 func (c *simConn) deliver(p *simCall) {
 	defer p.q.Memory.Release()
+	time.Sleep(c.way.slow)
 	c.way.pass(c.way.name, c.server.name)
 	c.mu.Lock()
 	dropped := c.err != nil && !c.late
@@ -263,6 +267,9 @@ func (c *simConn) deliver(p *simCall) {
 	n := c.way.simNet
 	n.mu.Lock()
 	n.ops[p.q.Op]++
+	if p.q.Op == rpc.OpCopy && bytes.Contains(p.q.Arg, []byte(`"paused":true`)) {
+		n.paused++
+	}
 	ended := c.attempt != c.server.attempt.Load() // which is a lower one if all tasks of the attempt were lost, and come anew
 	n.mu.Unlock()
 	inner := c.inner.Start(context.Background(), p.q)

@@ -109,7 +109,8 @@ func TestSimulationGivenUp(t *testing.T) {
 }
 
 // TestSimulationLogs is TestSimulation of servers with logs, which are killed more often and go on where they died, and whose disks are full
-// for a while, up to longer than a log waits for room; half of the jobs go on without workers that stay away.
+// for a while, up to longer than a log waits for room; half of the jobs go on without workers that stay away. Half of the servers have
+// standbys, which copy the logs, are killed, too, and take over. All sizes are small, so that each limit is reached.
 func TestSimulationLogs(t *testing.T) {
 	set := seeds.Of(t, "SIM", 100, 20)
 	all := newSimulation(t)
@@ -120,11 +121,19 @@ func TestSimulationLogs(t *testing.T) {
 			if j.logBase = 1 << (10 + rnd.IntN(10)); rnd.IntN(2) == 0 {
 				j.absences(rnd)
 			}
+			sizes := rand.New(rand.NewPCG(seed, 6))
+			j.logs = drawLogs(sizes)
 			for i := range j.program {
 				if e := &j.program[i]; e.what != simMove && rnd.IntN(2) == 0 {
 					e.what, e.lasts = simKillServer, time.Duration(rnd.IntN(3000))*time.Millisecond
 				} else if e.what != simMove && full.IntN(3) == 0 {
 					e.what, e.lasts = simFullLog, time.Second+time.Duration(full.IntN(59_000))*time.Millisecond
+				}
+				if e := &j.program[i]; j.logs.Standbys && e.what != simMove && sizes.IntN(4) == 0 {
+					e.what, e.lasts = simKillStandby, time.Duration(sizes.IntN(3000))*time.Millisecond
+					if sizes.IntN(2) == 0 {
+						e.what, e.lasts = simFreezeStandby, 10*e.lasts
+					}
 				}
 			}
 			all.calm(t, j)
@@ -134,6 +143,9 @@ func TestSimulationLogs(t *testing.T) {
 	t.Logf("%d seeds: %+v", set.Count, all.total)
 	if set.Count >= 20 && all.total.replayed == 0 {
 		t.Error("no server came back with its log")
+	}
+	if n := all.total; set.Count >= 100 && (n.bases == 0 || n.whole == 0 || n.takeovers == 0 || n.throttled == 0 || n.dropped == 0) {
+		t.Error("want some bases, standbys that have everything, takeovers, throttled pushes and dropped standbys")
 	}
 	if set.Count >= 20 && all.total.full == 0 {
 		t.Error("no disk with logs was full")

@@ -241,6 +241,10 @@ func logText(l *server.LogStatus) string {
 		text += fmt.Sprintf("; at the start %s with %s replayed in %v", number.Of(int(r.Records), "record"), format.Bytes(r.Bytes),
 			time.Duration(r.Seconds*float64(time.Second)).Round(time.Millisecond))
 	}
+	if f := l.Full; f != nil {
+		text += fmt.Sprintf("; DISK FULL for %v, the tasks wait, the job fails after %v (--log-wait): %s",
+			whole(f.Seconds), whole(f.Wait), f.Error)
+	}
 	if l.Error != "" {
 		text += "; it takes nothing any more: " + l.Error
 	}

@@ -22,16 +22,23 @@ func (p *plan) summary() string {
 		epochs, resume = 0, ""
 	}
 	return fmt.Sprintf("algo=%s loss=%s/%v size=%v compat=%v rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d "+
-		"batch=%d seed=%d in-order=%v tolerance=%g init=%s/%g sparse=%v keep=%d/%d/%d/%d storage=%s partitioner=%s load=%s "+
+		"batch=%d seed=%d in-order=%v tolerance=%g init=%s/%g sparse=%v keep=%s storage=%s partitioner=%s load=%s "+
 		"%s model=%s graph=%08x pos-neg=%g clip=%g early-stop=%d/%s/%s/%g state=%s/%s rules=%s "+
 		"class-weights=%s positive-weight=%g negatives=%g l1-of=%v l2-of=%v window=%d give-up=%v %s",
 		p.algo, p.loss, p.lossSet, p.conf.Size, p.asAngel, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule, p.per, p.decay,
-		epochs, p.batch, p.seed, p.inOrder, p.tolerance, p.initKind, p.initScale, p.sparse, p.keep.AdmitAfter, p.keep.ForgetAfter,
-		p.keep.ExpireAfter, p.keep.MaxBytes, p.storage, p.partitioner, url.PathEscape(p.load), p.examplesText(),
+		epochs, p.batch, p.seed, p.inOrder, p.tolerance, p.initKind, p.initScale, p.sparse, p.keepText(),
+		p.storage, p.partitioner, url.PathEscape(p.load), p.examplesText(),
 		url.PathEscape(p.model), p.networkSum(), p.posNeg, p.clip, p.patience, p.by, p.mode, p.delta,
 		url.PathEscape(p.loadState), url.PathEscape(resume), url.PathEscape(p.rulesText()),
 		url.PathEscape(p.classWeights), p.positiveWeight, p.negatives, url.PathEscape(fmt.Sprint(p.l1Of)),
 		url.PathEscape(fmt.Sprint(p.l2Of)), p.window, p.giveUp, p.treesText())
+}
+
+// keepText is which columns are kept.
+func (p *plan) keepText() string {
+	k := &p.keep
+	return fmt.Sprintf("%d/%d/%d/%d/%g/%g/%d/%g", k.AdmitAfter, k.ForgetAfter, k.ExpireAfter, k.MaxBytes, k.ShowWeight, k.ClickWeight,
+		k.HalfLife, k.EvictBelow)
 }
 
 // examplesText is what all workers must agree on of the examples, as words of the summary. Trees have none: one worker reads them.

@@ -150,7 +150,7 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 		Epochs: p.epochs, Batch: p.batch, Rate: p.rateOf, Seed: p.seed, InOrder: p.inOrder, Tolerance: p.tolerance, Pace: p.pace,
 		Early: p.early(client, kept), Watch: len(p.metrics) > 0, Metrics: p.metrics, PosNeg: p.posNeg, Clip: p.clip,
 		Measured: true, Calibrate: p.calibrates(), Balance: p.balances(), Offset: p.offset(), Wrap: p.asAngel, Events: events,
-		Elapsed: func() time.Duration { return time.Since(start) },
+		Prefetch: p.prefetch, Elapsed: func() time.Duration { return time.Since(start) },
 		Ready: func(ctx context.Context) error {
 			defer func() { start = time.Now() }()
 			err := p.setKeyCache(client, model)

@@ -44,6 +44,15 @@ func coreComparisons(_ *options, bin string) []comparison {
 			})
 		}
 	}
+	perThousand := measured{"k rows per CPU-second", thousandsOf(corePerCPU), thousandsOf(benchPerCPU)}
+	for _, op := range []string{"pull", "push"} {
+		all = append(all, comparison{
+			op + " of 26 keys",
+			[]string{corepath, "-op", op, "-n", "26", "-crc", "-secs", "2"},
+			[]string{thole, "bench", op, "--batch", "26", "--json"},
+			[]measured{perThousand},
+		})
+	}
 	return append(all, comparison{
 		"table of 1M keys",
 		[]string{sparsebench, "-n", "1000000", "-secs", "0.5", "-kinds", "oa-16B-prefetch"},
@@ -52,7 +61,7 @@ func coreComparisons(_ *options, bin string) []comparison {
 	})
 }
 
-// batch is the keys of a request, of corepath and of thole bench.
+// batch is the keys of a request, of corepath and of thole bench, if nothing else is said.
 const batch = 10000
 
 var (
@@ -72,6 +81,14 @@ func coreTook(text string) (float64, error) {
 		return 0, err
 	}
 	return batch / rate, nil
+}
+
+// thousandsOf is a figure in thousands instead of millions.
+func thousandsOf(millions func(text string) (float64, error)) func(text string) (float64, error) {
+	return func(text string) (float64, error) {
+		n, err := millions(text)
+		return 1000 * n, err
+	}
 }
 
 // benched is a figure of the last line of thole bench --json.

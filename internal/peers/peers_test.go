@@ -34,7 +34,7 @@ func TestCompare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := strings.Join(ran, " "), strings.Repeat(strings.Repeat("corepath thole ", 4)+"sparsebench thole ", 3); got+" " != want {
+	if got, want := strings.Join(ran, " "), strings.Repeat(strings.Repeat("corepath thole ", 6)+"sparsebench thole ", 3); got+" " != want {
 		t.Errorf("%s ran, want %s", got, want)
 	}
 	for i := range results { // one round of three is slow on one side
@@ -48,6 +48,7 @@ func TestCompare(t *testing.T) {
 	for _, want := range []string{
 		"pull,4underway|MrowsperCPU-second|12.5|25.0|2.00|1.00to2.00|", "push,4underway|Mrows/s|20.0|30.0|1.50|0.75to1.50|",
 		"push,1underway|usarequest(lessisbetter)|500.0|250.0|0.50|0.25to0.50|",
+		"pushof26keys|krowsperCPU-second|12500.0|25000.0|2.00|1.00to2.00|",
 		"tableof1Mkeys|read,MrowsperCPU-second|40.0|60.0|1.50|0.75to1.50|",
 		"tableof1Mkeys|Adagrad,MrowsperCPU-second|25.0|25.0|1.00|0.50to1.00|",
 	} {

@@ -90,6 +90,9 @@ func (c *conn) start(ctx context.Context, q *rpc.Request) (*rpc.Call, error) {
 		return nil, fmt.Errorf("server %s: %w", c.addr, err)
 	}
 	f.memory = q.Memory.Retain()
+	if mayBeLarge(q) {
+		c.turn.expectLarge()
+	}
 	return c.launch(f)
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -18,8 +19,9 @@ type source struct {
 	raw   syscall.RawConn // nil: it reads as nc does
 	try   func(fd uintptr) bool
 
-	yields      bool        // a read that waits for bytes ends when it is interrupted
-	interrupted atomic.Bool // by a deadline in the past
+	yields      bool       // a read that waits for bytes ends when it is interrupted
+	mu          sync.Mutex // guards interrupted, and the deadline that comes with it
+	interrupted bool       // by a deadline in the past
 
 	// of the read that is being tried
 	b   []byte
@@ -41,8 +43,21 @@ var errInterrupted = errors.New("interrupted")
 
 // interrupt ends a read that yields and that waits for bytes now. It may be called from any goroutine.
 func (s *source) interrupt() {
-	s.interrupted.Store(true)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.interrupted = true
 	_ = s.nc.SetReadDeadline(time.Unix(1, 0)) // of a connection that is closed no read waits
+}
+
+// resume takes an interruption back. It reports whether there was one.
+func (s *source) resume() (was bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.interrupted {
+		return false, nil
+	}
+	s.interrupted = false
+	return true, s.nc.SetReadDeadline(time.Time{})
 }
 
 func (s *source) Read(b []byte) (n int, err error) {
@@ -52,10 +67,15 @@ func (s *source) Read(b []byte) (n int, err error) {
 		} else {
 			n, err = s.read(b)
 		}
-		if err == nil || !errors.Is(err, os.ErrDeadlineExceeded) || !s.interrupted.Swap(false) {
+		if err == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
 			break
 		}
-		if err = s.nc.SetReadDeadline(time.Time{}); err != nil {
+		was, failed := s.resume()
+		if !was {
+			break
+		}
+		if failed != nil {
+			err = failed
 			break
 		}
 		if s.yields {

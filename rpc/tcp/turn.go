@@ -1,9 +1,11 @@
 package tcp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,7 +21,8 @@ import (
 //	                                    sends signs of life or answers to requests that are sent in advance. When it has finished a call
 //	                                    for which a goroutine waited, and there are no others, it leaves the turn to those who wait.
 //
-// A goroutine that has waited for long in a read is interrupted, and waits as others do: its context may end.
+// A goroutine that waits in a read is interrupted when its context ends, and after a while, as it may have an alarm; then it waits as
+// others do.
 type turn struct {
 	reads   chan struct{} // has a token of the goroutine that reads
 	waiting atomic.Int32  // calls for which goroutines wait that do not read
@@ -27,13 +30,23 @@ type turn struct {
 	left    *head         // of an answer whose body is left to the connection's goroutine
 	took    bool          // a call was finished for which a goroutine waited
 	wake    chan struct{} // gets a token when the connection's goroutine is to read
-	armed   atomic.Bool   // the timer runs
-	timer   *time.Timer
-	seen    uint64 // changes, when it rang last
+	done    <-chan struct{}
+	unheed  func() bool // done is of the context that interrupts reads, until unheed is called; it belongs to the goroutine that reads
+
+	armed  atomic.Bool // the timer runs
+	hurry  atomic.Bool // it runs for turnTime
+	timing sync.Mutex  // guards changes of both, and the timer
+	timer  *time.Timer
+	seen   uint64 // changes, when it rang last
 }
 
-// turnTime is after how long the connection's goroutine reads if no other one does, and takes the turn from one that waits in a read.
-const turnTime = 2 * time.Millisecond
+const (
+	// turnTime is after how long the connection's goroutine reads if no other one does while large answers may come.
+	turnTime = 2 * time.Millisecond
+	// longTurn is the same while none may, and how long a goroutine reads before it is interrupted. A timer that is due sooner than the
+	// system's next tick costs each wait for bytes 3 µs.
+	longTurn = 50 * time.Millisecond
+)
 
 func (t *turn) begin(c *conn) {
 	t.reads, t.wake = make(chan struct{}, 1), make(chan struct{}, 1)
@@ -43,9 +56,52 @@ func (t *turn) begin(c *conn) {
 
 // arm has look be called in a while.
 func (t *turn) arm() {
-	if !t.armed.Load() && !t.armed.Swap(true) {
+	if t.armed.Load() {
+		return
+	}
+	t.timing.Lock()
+	defer t.timing.Unlock()
+	if !t.armed.Swap(true) {
+		t.timer.Reset(longTurn)
+	}
+}
+
+// expectLarge has look be called soon, as a large answer may come.
+func (t *turn) expectLarge() {
+	if t.hurry.Load() {
+		return
+	}
+	t.timing.Lock()
+	defer t.timing.Unlock()
+	if !t.hurry.Swap(true) {
+		t.armed.Store(true)
 		t.timer.Reset(turnTime)
 	}
+}
+
+// mayBeLarge reports whether the answer to a request may be too large for a goroutine that waits to read it itself.
+func mayBeLarge(q *rpc.Request) bool {
+	if q.Op != rpc.OpPull && q.Op != rpc.OpPush {
+		return true
+	}
+	cells := int64(0)
+	for i := range q.Parts {
+		p := &q.Parts[i]
+		switch {
+		case p.Values != nil:
+			continue
+		case p.Kind == rpc.KindKeys:
+			cells += p.Rows.Len() * int64(len(p.Keys))
+		case p.Kind == rpc.KindDense:
+			cells += p.Rows.Len() * p.Cols.Len()
+		default:
+			return true
+		}
+		if p.Rows.Len() > firstStep || p.Cols.Len() > firstStep && p.Kind == rpc.KindDense || cells > firstStep/8 {
+			return true
+		}
+	}
+	return false
 }
 
 // call has the connection's goroutine read.
@@ -59,10 +115,16 @@ func (t *turn) call() {
 // look looks whether somebody has begun or ended to read since the last time. If not the connection's goroutine reads.
 func (c *conn) look() {
 	t := &c.turn
+	t.timing.Lock()
+	defer t.timing.Unlock()
+	next := longTurn
+	if t.hurry.Swap(false) {
+		next = turnTime
+	}
 	n := t.changes.Load()
 	if n != t.seen {
 		t.seen = n
-		t.timer.Reset(turnTime)
+		t.timer.Reset(next)
 		return
 	}
 	t.armed.Store(false)
@@ -72,8 +134,33 @@ func (c *conn) look() {
 	}
 }
 
+// heed has reads be interrupted when the context ends. The caller is the goroutine that reads. Mostly it is the context of the last read.
+func (c *conn) heed(ctx context.Context) {
+	t, done := &c.turn, ctx.Done()
+	if done == t.done {
+		return
+	}
+	c.unheed()
+	select {
+	case <-c.gone:
+		return
+	default:
+	}
+	if t.done = done; done != nil {
+		t.unheed = context.AfterFunc(ctx, c.in.src.interrupt)
+	}
+}
+
+// unheed ends what heed does.
+func (c *conn) unheed() {
+	if t := &c.turn; t.done != nil {
+		t.unheed()
+		t.done, t.unheed = nil, nil
+	}
+}
+
 // Read implements rpc.Reader.
-func (c *conn) Read(call *rpc.Call) {
+func (c *conn) Read(ctx context.Context, call *rpc.Call) {
 	t := &c.turn
 	call.Waited(true)
 	t.waiting.Add(1) // before it tries to read, so that who reads sees it or leaves the turn to it
@@ -85,6 +172,7 @@ func (c *conn) Read(call *rpc.Call) {
 	c.StopWaiting(call)
 	t.changes.Add(1)
 	t.arm()
+	c.heed(ctx)
 	err := c.readFor(call)
 	t.changes.Add(1)
 	yield := err == errInterrupted
@@ -155,7 +243,7 @@ func (c *conn) finish(call *rpc.Call, r *rpc.Response, err error) {
 
 // read is the connection's goroutine.
 func (c *conn) read() {
-	defer c.turn.timer.Stop()
+	defer c.readOver()
 	for {
 		c.turn.reads <- struct{}{}
 		err := c.readOn()
@@ -171,6 +259,14 @@ func (c *conn) read() {
 			return
 		}
 	}
+}
+
+// readOver is the end of the connection's goroutine, when the connection is gone.
+func (c *conn) readOver() {
+	c.turn.timer.Stop()
+	c.turn.reads <- struct{}{} // who reads ends soon
+	c.unheed()
+	<-c.turn.reads
 }
 
 // readOn reads until the turn is left to those who wait for calls.
