@@ -173,9 +173,21 @@ func untilNone(b *testing.B, logs *server.LogDir) {
 	}
 }
 
-// copied is a copy of a folder.
+// copied is a copy of a folder. It is removed at the end, though a server that has opened it may still prepare segments there.
 func copied(b *testing.B, dir string) string {
-	to := b.TempDir()
+	to, err := os.MkdirTemp("", "log")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		for range 100 {
+			if os.RemoveAll(to) == nil {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		b.Errorf("%s remains", to)
+	})
 	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
 		b.Fatal(err)
 	}
