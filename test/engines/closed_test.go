@@ -288,6 +288,9 @@ func TestOperatorUninstalled(t *testing.T) {
 	_ = o.running.Process.Kill()
 	<-o.running.done
 	o.kubectl(t, "delete", "-f", "../../deploy/operator/crd.yaml", "--timeout=1m")
+	if err := os.RemoveAll(filepath.Join(o.cluster, "cache")); err != nil { // kubectl remembers the resource type there
+		t.Error(err)
+	}
 	until(t, "what the job owned is gone", time.Minute, func() bool {
 		return o.kubectl(t, "get", "pods,services,configmaps,secrets", "-o", "name", "-l", "thole.example/launch=oplast") == ""
 	})

@@ -123,7 +123,7 @@ func (k *kube) pods(t *testing.T, name, component string) []pod {
 	return slices.DeleteFunc(list.Items, func(p pod) bool { return p.Status.PodIP == "" || p.Metadata.DeletionTimestamp != nil })
 }
 
-var clockLine = regexp.MustCompile(`(?m)^thole_clock\{job="train",matrix="",which="slowest"\} (\d+)$`)
+var clockLine = regexp.MustCompile(`(?m)^thole_clock\{job="workers/train",matrix="",which="slowest"\} (\d+)$`)
 
 // secret is the Secret of a launch, by its keys; nil: there is none.
 func (k *kube) secret(t *testing.T, namespace, name string) map[string][]byte {
