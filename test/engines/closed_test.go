@@ -272,6 +272,19 @@ func TestOperatorClosed(t *testing.T) {
 	o.ends(t, "opclosed")
 }
 
+// collected waits until the cluster's garbage collector knows TholeJobs: it looks for new resource types twice a minute.
+func (o *operated) collected(t *testing.T) {
+	t.Helper()
+	o.apply(t, `{"apiVersion":"thole.example/v1alpha1","kind":"TholeJob","metadata":{"name":"owner"},"spec":{"image":"thole"}}`)
+	uid := o.kubectl(t, "get", "tj", "owner", "-o", "jsonpath={.metadata.uid}")
+	o.apply(t, fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"owned","ownerReferences":[
+{"apiVersion":"thole.example/v1alpha1","kind":"TholeJob","name":"owner","uid":%q}]}}`, strings.TrimSpace(uid)))
+	o.kubectl(t, "delete", "tj", "owner")
+	until(t, "what a job owned is collected", 2*time.Minute, func() bool {
+		return o.kubectl(t, "get", "configmap", "owned", "--ignore-not-found", "-o", "name") == ""
+	})
+}
+
 // TestOperatorUninstalled: with a job that has ended, the definition is removed though the operator has gone before.
 func TestOperatorUninstalled(t *testing.T) {
 	o := operator(t)
@@ -287,6 +300,7 @@ func TestOperatorUninstalled(t *testing.T) {
 	})
 	_ = o.running.Process.Kill()
 	<-o.running.done
+	o.collected(t)
 	o.kubectl(t, "delete", "-f", "../../deploy/operator/crd.yaml", "--timeout=1m")
 	if err := os.RemoveAll(filepath.Join(o.cluster, "cache")); err != nil { // kubectl remembers the resource type there
 		t.Error(err)
