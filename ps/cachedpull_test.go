@@ -75,7 +75,11 @@ func TestCachedReads(t *testing.T) {
 		var hits int64
 		tasksOn(t, 2, ps.Options{Tasks: tasks, Bound: c.bound}, &blob.Mem{}, func(ctx context.Context, p *ps.Client, task int) error {
 			model := ps.NewModel("m", 2, 1<<40)
-			model.SetRowType(matrix.RowType(9)) // T_FLOAT_SPARSE
+			sparse, err := matrix.ParseRowType("T_FLOAT_SPARSE")
+			if err != nil {
+				return err
+			}
+			model.SetRowType(sparse)
 			ms, err := p.CreateModels(ctx, model)
 			if err != nil {
 				return err

@@ -177,7 +177,7 @@ func (r *runner) sound(ctx context.Context, drawn []*mutation) error {
 		}
 	}
 	for i, s := range judges {
-		out, ok, err := r.test(ctx, s)
+		out, ok, err := r.test(ctx, s, bounded()...)
 		if err != nil {
 			return err
 		}
