@@ -362,11 +362,11 @@ func ExampleModel_SetHogwild() {
 		w.SetHogwild(true) // which is the default
 		_, err := one(client, w).GetRow(ctx, 0)
 		check(err)
-		check(client.SyncClock(ctx))
 		if task == 0 {
 			fmt.Println(local.Bytes()/1000, "kB")
 		}
-		check(client.Barrier(ctx)) // which forgets what was pulled before
+		check(client.SyncClock(ctx)) // until all tasks are here; a barrier of any of them drops the row
+		check(client.Barrier(ctx))
 	})
 	// Output: 80 kB
 }
