@@ -24,8 +24,8 @@ type Keep struct {
 	MaxBytes int64 `json:",omitempty"`
 
 	// ShowWeight and ClickWeight have the columns be counted, if one of them is not 0: pushes bring the shows and clicks of their
-	// columns beside gradients ([Meta.CountRows]), and the score of a column is ShowWeight x shows + ClickWeight x clicks. Counts are a
-	// part of the state of a column ([Keep.CountSlots]).
+	// columns in addition to gradients ([Meta.CountRows]), and the score of a column is ShowWeight x shows + ClickWeight x clicks. Counts
+	// are a part of the state of a column ([Keep.CountSlots]).
 	ShowWeight  float64 `json:",omitempty"`
 	ClickWeight float64 `json:",omitempty"`
 	// HalfLife is after how many steps counts are half as much. They decay by parts of an eighth to a quarter of it, or of a step if it is
@@ -95,11 +95,12 @@ func (k Keep) Check() error {
 	switch {
 	case k.HalfLife < 0 || k.HalfLife > KeepLimit:
 		return fmt.Errorf("half-life of counts of %d steps, want 0 to 2^30", k.HalfLife)
-	case !k.Counts() && (k.HalfLife > 0 || k.EvictBelow > 0):
-		return fmt.Errorf("half-life of counts of %d steps and eviction below score %v without a weight of shows or clicks, want one above 0",
-			k.HalfLife, k.EvictBelow)
+	case !k.Counts() && k.EvictBelow > 0:
+		return fmt.Errorf("eviction below score %v without a weight of shows or clicks, want one above 0", k.EvictBelow)
+	case !k.Counts() && k.HalfLife > 0:
+		return fmt.Errorf("a half-life of counts of %d steps without a weight of shows or clicks, want one above 0", k.HalfLife)
 	case k.Counts() && k.EvictBelow == 0 && k.MaxBytes == 0:
-		return fmt.Errorf("shows and clicks are counted and nothing is evicted by them, want a score to evict below or a budget")
+		return fmt.Errorf("counts of shows and clicks evict no column, want a score to evict below or a budget of bytes")
 	}
 	if k.ForgetAfter > 0 && !k.Admits() {
 		return fmt.Errorf("forget after %d steps what is admitted at once, want it with admission after 2 or more", k.ForgetAfter)

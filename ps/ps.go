@@ -128,7 +128,7 @@ type Client struct {
 	spare   []*Keys    // of plans that calls make for themselves
 	plans   [2][]*Keys // of Plan, which take turns
 	batches []*batch   // that are not in use
-	ahead   []*Pull    // as of the next clock, that nobody has waited for
+	ahead   []*Pull    // as of the next clock, that are not finished by Wait or Next
 	// prefetched is that of Prefetch; nil: there is none.
 	prefetched *Pull
 	watch      stopwatch

@@ -215,13 +215,13 @@ func (j *job) submit(w work) {
 // run does what is in the mailbox, of which the caller is the owner, and what follows from it. What others post keeps the
 // caller busy only so long.
 func (j *job) run() {
-	todo := todos.Get().(*later)
+	after := laters.Get().(*later)
 	steps := 0
 	for batch := j.box.next(nil); batch != nil; batch = j.box.next(batch) {
 		for _, w := range batch {
 			j.do(w)
 		}
-		todo.add(&j.later)
+		after.add(&j.later)
 		if steps += len(batch); steps >= capture {
 			done := j.leaves()
 			go func() { defer done(); j.run() }()
@@ -232,13 +232,13 @@ func (j *job) run() {
 	if j.log.replaying() {
 		handed = replayedBytes
 	}
-	todo.do(handed)
-	todo.reset()
-	todos.Put(todo)
+	after.do(handed)
+	after.reset()
+	laters.Put(after)
 }
 
-// todos are those of run, whose memory is used again.
-var todos = sync.Pool{New: func() any { return new(later) }}
+// laters are those of run, whose memory is used again.
+var laters = sync.Pool{New: func() any { return new(later) }}
 
 // add takes over what is in l.
 func (t *later) add(l *later) {

@@ -459,7 +459,7 @@ func (r *replay) live() {
 	}))
 	took := time.Since(r.began).Round(time.Millisecond)
 	r.log.setReplay(&ReplayStatus{Records: r.records, Bytes: r.bytes, Seconds: took.Seconds()})
-	r.s.logger().Info("job goes on where its log ends", "job", r.j.full.String(), "attempt", r.j.core.Attempt(), "clock", r.j.slowest.Load(),
+	r.s.logger().Info("job continues where its log ends", "job", r.j.full.String(), "attempt", r.j.core.Attempt(), "clock", r.j.slowest.Load(),
 		"records", r.records, "read", format.Bytes(r.bytes), "took", took)
 }
 

@@ -137,7 +137,7 @@ func (j *Job[D, R]) replace(e *Join[R], m *member[D, R]) error {
 			j.do(Discard[D]{s.ID, deltas})
 		}
 	}
-	j.do(Say{fmt.Sprintf("job %q: task %d at %s goes on in the place of %s, which %s", j.name, m.task, e.Name, m.name, m.why)})
+	j.do(Say{fmt.Sprintf("job %q: task %d at %s continues in place of %s, which %s", j.name, m.task, e.Name, m.name, m.why)})
 	m.worker, m.client, m.epoch, m.optional = e.Worker, e.Client, e.Epoch, e.Optional
 	m.grace, m.lease = min(max(0, e.Grace), graceLimit), max(0, e.Lease)
 	j.connect(m, e)

@@ -288,19 +288,36 @@ func (j *job) checkKeep() error {
 		return err
 	}
 	j.keep.MaxBytes = max(0, n)
+	flags := j.keepsBy()
+	if len(flags) > 0 && !j.sparse {
+		return fmt.Errorf("%s: want --sparse, too", strings.Join(flags, ", "))
+	}
 	if err := j.keep.Check(); err != nil {
-		return fmt.Errorf("--admit-after, --forget-after, --expire-after, --max-bytes, --show-weight, --click-weight, --count-half-life, "+
-			"--evict-below: %w", err)
+		return fmt.Errorf("%s: %w", strings.Join(flags, ", "), err)
 	}
 	if as, err := matrix.ParseNarrow(j.storage); err != nil {
 		return fmt.Errorf("--storage %w", err)
 	} else if as == matrix.I8 && !j.sparse {
 		return errors.New("--storage int8 wants --sparse: it has a scale for each column")
 	}
-	if j.keep != (matrix.Keep{}) && !j.sparse {
-		return errors.New("--admit-after, --expire-after, --max-bytes, --show-weight and --click-weight want --sparse")
-	}
 	return nil
+}
+
+// keepFlags are the flags that say which columns of sparse matrices are kept.
+var keepFlags = []string{"admit-after", "forget-after", "expire-after", "max-bytes", "show-weight", "click-weight", "count-half-life",
+	"evict-below"}
+
+// keepsBy returns those of keepFlags that are not at their defaults, for errors.
+func (j *job) keepsBy() (flags []string) {
+	k := &j.keep
+	set := []bool{k.AdmitAfter != 0, k.ForgetAfter != 0, k.ExpireAfter != 0, k.MaxBytes != 0, k.ShowWeight != 0, k.ClickWeight != 0,
+		k.HalfLife != 0, k.EvictBelow != 0}
+	for i, name := range keepFlags {
+		if set[i] {
+			flags = append(flags, "--"+name)
+		}
+	}
+	return flags
 }
 
 // finite reports whether all are numbers that are not infinite.

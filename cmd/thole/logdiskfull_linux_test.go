@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,9 +75,9 @@ func within(t *testing.T, what string, is func() bool) {
 }
 
 // TestLogDiskFull fills the disk of a server's log while two workers train. They wait while the server does, and thole status says why. If
-// there is room in time nobody goes back; if there is room later they go back to the last checkpoint; and if there is none within --wait they
-// exit with status 75, and the same command lines train to the end when there is room. In each case the model has the bytes of a training to
-// which nothing happened.
+// room is freed in time, they continue; if it is freed later, they go back to the last checkpoint; if it is not freed within --wait, they
+// exit with status 75, and the same command lines train to the end once there is room. In each case the model has the bytes of an
+// undisturbed training.
 func TestLogDiskFull(t *testing.T) {
 	dir := t.TempDir()
 	file := examples(t, dir)
@@ -146,7 +148,10 @@ func TestLogDiskFull(t *testing.T) {
 				})
 			}
 			if c.freed == "failed" {
-				time.Sleep(3 * time.Second)
+				within(t, "the failed job's log is removed", func() bool {
+					_, err := os.Stat(filepath.Join(disk.dir, "log", "000001"))
+					return errors.Is(err, fs.ErrNotExist)
+				})
 			}
 			if c.freed != "" {
 				disk.free()

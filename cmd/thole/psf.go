@@ -49,7 +49,14 @@ Without arguments it lists the functions, with a FUNCTION alone what that one ta
   thole psf 127.0.0.1:7001,127.0.0.1:7002 nrm2 --job job --matrix input_weight
   thole psf 2 nrm2 --job job --matrix input_weight --coordinate etcd://host0:2379 --read-from replica
   thole psf weights.npy affine.wasm from=0 'arg={"a": 2}' --dst doubled.npy`,
-		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), e, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			for _, name := range []string{"read-from", "max-lag", "coordinate", "cluster"} {
+				if f.job == "" && c.Flags().Changed(name) {
+					return usageError{fmt.Errorf("--%s without --job, want the name of a running job", name)}
+				}
+			}
+			return f.run(c.Context(), e, args)
+		},
 	}
 	f.source.flags(c, false)
 	fl := c.Flags()

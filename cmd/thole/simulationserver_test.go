@@ -83,13 +83,13 @@ func (l simLog) Handle(_ context.Context, rec slog.Record) error {
 			}
 			return true
 		})
-	case strings.Contains(rec.Message, "goes on in the place of"):
+	case strings.Contains(rec.Message, "continues in place of"):
 		l.s.mu.Lock()
 		l.s.count.replaced++
 		l.s.mu.Unlock()
 	}
 	for text, n := range map[string]*int{
-		"job goes on where its log ends": &l.s.count.replayed, "a log has a new base": &l.s.count.bases,
+		"job continues where its log ends": &l.s.count.replayed, "a log has a new base": &l.s.count.bases,
 		"pushes are throttled until": &l.s.count.throttled, "dropping a standby": &l.s.count.dropped,
 	} {
 		if strings.HasPrefix(rec.Message, text) {
@@ -200,7 +200,7 @@ func (s *sim) endServer(i int, v *simServing) bool {
 	powerless := s.powers%2 == 0
 	s.store.mu.Unlock()
 	_ = v.l.Close()
-	if v.logs != nil { // nobody hears any more that it cannot write there
+	if v.logs != nil { // its clients are no longer told that it cannot write there
 		if v.logs.Kill(); powerless {
 			v.logs.Power()
 		}

@@ -55,7 +55,7 @@ type simPlace struct {
 	mu      sync.Mutex
 	rnd     *rand.Rand
 	log     *journaltest.Disk   // the disk on which the log of the role is
-	holder  *simServing         // nil: nobody
+	holder  *simServing         // nil: no process has the role
 	standby *simServing         // nil: it was killed, or takes over
 	taking  bool                // it takes over
 	away    []*journaltest.Disk // of processes that are to come back
@@ -135,7 +135,7 @@ func (p *simPlace) process(disk *journaltest.Disk) *simServing {
 	return v
 }
 
-// back is that the process which was killed comes back: with the role, if nobody has taken it over, and as a standby else.
+// back restarts the killed process: with the role if no standby has taken it over, else as a standby.
 func (p *simPlace) back() {
 	p.mu.Lock()
 	disk := p.away[0]
@@ -289,7 +289,7 @@ func (p *simPlace) freezeStandby(d time.Duration) {
 	}
 }
 
-// end ends the standby, and nobody takes over any more.
+// end ends the standby; there are no more takeovers.
 func (p *simPlace) end() {
 	p.mu.Lock()
 	v := p.standby

@@ -123,7 +123,7 @@ func (s *taskCheckpoints) goOnWith(ctx context.Context) error {
 			s.moment.Run, s.step = e.Head.Moment.Run, placeOf(&e.Head.Moment).Made()
 		}
 	}
-	s.say("goes on in the place of a process that was lost")
+	s.say("continues in place of a lost process")
 	return nil
 }
 
