@@ -35,7 +35,7 @@ func recoverInterrupted(t *testing.T) {
 			t.Errorf("%s that is interrupted leaves %q, %v", name, names, err)
 		}
 	}
-	if _, said := recovers(t, disk, bucket); !strings.Contains(said, "job goes on where") {
+	if _, said := recovers(t, disk, bucket); !strings.Contains(said, "job continues where") {
 		t.Errorf("a log that was not read to its end is not made again: %s", said)
 	}
 }

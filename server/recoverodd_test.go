@@ -87,7 +87,7 @@ func recoverDamaged(t *testing.T) {
 	}
 	disk.Folders["000001"] = disk.Folders["kept.000001"]
 	delete(disk.Folders, "kept.000001")
-	if names, said = recovers(t, disk, bucket); !slices.Equal(names, []string{"000001"}) || !strings.Contains(said, "job goes on where") {
+	if names, said = recovers(t, disk, bucket); !slices.Equal(names, []string{"000001"}) || !strings.Contains(said, "job continues where") {
 		t.Errorf("there is %q, and of the log as it was the server says %s", names, said)
 	}
 }
