@@ -48,7 +48,15 @@ type reader struct {
 	heard  atomic.Uint64 // bytes so far
 	state  atomic.Uint32 // reading, noRoom or noTaker
 	inside atomic.Bool   // it reads a body
-	yields bool          // it does not wait for room, and takes no large body: errInterrupted
+	yields bool          // it does not wait for room, and reads no body that needs steps; it can be interrupted: errInterrupted
+	part   partial       // of a body whose reading was interrupted
+}
+
+// partial is a body of which some bytes have come.
+type partial struct {
+	buffer *rpc.Buffer // nil: no body
+	come   int
+	sum    uint32
 }
 
 func newReader(ctx context.Context, nc net.Conn, limit uint32, ledger *budget.Ledger) *reader {
@@ -110,7 +118,7 @@ func (r *reader) follow(h head) error {
 }
 
 // body reads the body of a frame. An empty one has no Buffer. A *budget.TooLarge says that it never has room; then it is
-// read and dropped, and the next frame follows.
+// read and dropped, and the next frame follows. After errInterrupted the next call, which may be another goroutine's, continues.
 func (r *reader) body(h head) (*rpc.Buffer, error) {
 	n := int(h.size)
 	if n == 0 {
@@ -131,10 +139,10 @@ func (r *reader) body(h head) (*rpc.Buffer, error) {
 		return nil, r.drop(n, &budget.TooLarge{Class: class, Wanted: wanted, Most: most})
 	}
 	switch {
-	case r.yields && n > firstStep:
-		return nil, errInterrupted
-	case n <= max(firstStep, min(r.proven, lastStep)):
+	case r.part.buffer != nil || n <= max(firstStep, min(r.proven, lastStep)):
 		return r.atOnce(h)
+	case r.yields:
+		return nil, errInterrupted
 	}
 	claim, err := r.ledger.Claim(class, taken)
 	if err != nil {
@@ -165,22 +173,22 @@ func (r *reader) drop(n int, why error) error {
 
 // atOnce reads a small body, or one of a size that the connection has brought before.
 func (r *reader) atOnce(h head) (*rpc.Buffer, error) {
-	taken := rpc.Taken(int(h.size))
-	charge, ok := r.credit.TryTake(taken)
-	if !ok {
-		if r.yields {
-			return nil, errInterrupted
-		}
-		var err error
-		r.pause(noRoom)
-		charge, err = r.credit.Take(r.ctx, taken, r.urgent)
-		r.resume()
+	p := &r.part
+	if p.buffer == nil {
+		charge, err := r.room(h)
 		if err != nil {
-			return nil, r.drop(int(h.size), err)
+			return nil, err
 		}
+		p.buffer = rpc.NewBuffer(int(h.size), charge)
 	}
-	f := rpc.NewBuffer(int(h.size), charge)
-	sum, err := r.fill(h, 0, f.Bytes())
+	r.src.yields = r.yields
+	n, err := r.fill(h, &p.sum, p.buffer.Bytes()[p.come:])
+	r.src.yields = false
+	if p.come += n; err == errInterrupted {
+		return nil, err
+	}
+	f, sum := p.buffer, p.sum
+	r.part = partial{}
 	if err == nil {
 		if err = h.checkSum(sum); err != nil {
 			err = &breach{err}
@@ -193,18 +201,44 @@ func (r *reader) atOnce(h head) (*rpc.Buffer, error) {
 	return f, nil
 }
 
-// fill reads b, a part of a body, and goes on with its checksum: of what has come while it is in the processor's cache.
-func (r *reader) fill(h head, sum uint32, b []byte) (uint32, error) {
-	for len(b) > 0 {
-		n, err := r.br.Read(b)
+// room takes what a body needs that is read at once.
+func (r *reader) room(h head) (budget.Charge, error) {
+	taken := rpc.Taken(int(h.size))
+	charge, ok := r.credit.TryTake(taken)
+	switch {
+	case ok:
+		return charge, nil
+	case r.yields:
+		return charge, errInterrupted
+	}
+	r.pause(noRoom)
+	charge, err := r.credit.Take(r.ctx, taken, r.urgent)
+	r.resume()
+	if err != nil {
+		err = r.drop(int(h.size), err)
+	}
+	return charge, err
+}
+
+// forget releases a body that was not read to its end.
+func (r *reader) forget() {
+	r.part.buffer.Release()
+	r.part = partial{}
+}
+
+// fill reads b, a part of a body, and continues its checksum: of what has come while it is in the processor's cache. n is how many
+// bytes came before an error.
+func (r *reader) fill(h head, sum *uint32, b []byte) (n int, err error) {
+	for n < len(b) {
+		more, err := r.br.Read(b[n:])
 		if h.flags&flagSum != 0 {
-			sum = kernel.CRC32C(sum, b[:n])
+			*sum = kernel.CRC32C(*sum, b[n:n+more])
 		}
-		if b = b[n:]; err != nil && len(b) > 0 {
-			return sum, err
+		if n += more; err != nil && n < len(b) {
+			return n, err
 		}
 	}
-	return sum, nil
+	return n, nil
 }
 
 // inSteps reads a large body: there must be a byte of each step before room is taken for it.
@@ -234,7 +268,7 @@ func (r *reader) inSteps(h head, claim *budget.Claim) (f *rpc.Buffer, err error)
 			f = more
 		}
 		b := f.Bytes()[come : come+step]
-		if sum, err = r.fill(h, sum, b); err != nil {
+		if _, err = r.fill(h, &sum, b); err != nil {
 			return f, early(err)
 		}
 		come += step

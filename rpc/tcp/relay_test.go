@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"thole.example/rpc"
 )
@@ -40,10 +41,13 @@ func (place) String() string  { return "here" }
 func (p *pipes) Addr() net.Addr { return place{} }
 
 // relay stands between the two ends of a connection and passes frames on, as its hooks say: with none of them, as they are.
-// A hook may wait, or return no frame, or several.
+// A hook may wait, or return no frame, or several, or parts of one; after an empty one the relay pauses.
 type relay struct {
 	up, down func(h head, frame []byte) [][]byte
 }
+
+// relayPause is longer than a goroutine reads before it is interrupted.
+const relayPause = 4 * longTurn
 
 func asIs(_ head, frame []byte) [][]byte { return [][]byte{frame} }
 
@@ -76,6 +80,9 @@ func pass(from, to net.Conn, hook func(head, []byte) [][]byte) {
 			return
 		}
 		for _, frame := range hook(h, b) {
+			if len(frame) == 0 {
+				time.Sleep(relayPause)
+			}
 			if _, err := to.Write(frame); err != nil {
 				return
 			}

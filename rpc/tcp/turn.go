@@ -15,19 +15,20 @@ import (
 // turn says who reads the answers of a connection: one goroutine at a time.
 //
 //	a goroutine that waits for a call   reads until its call is finished, if nobody else reads. It need not be woken then, which costs
-//	                                    more than reading a small answer. It leaves large answers, and those for which there is no
-//	                                    room, to the connection's own goroutine.
+//	                                    more than reading a small answer, and what it has read is in its processor's cache when it
+//	                                    copies the values. It leaves answers that are larger than any before, those of more than a MiB
+//	                                    and those for which there is no room to the connection's own goroutine.
 //	the connection's own goroutine      reads when goroutines wait for other calls, or when nobody has read for a while: then the server
 //	                                    sends signs of life or answers to requests that are sent in advance. When it has finished a call
 //	                                    for which a goroutine waited, and there are no others, it leaves the turn to those who wait.
 //
 // A goroutine that waits in a read is interrupted when its context ends, and after a while, as it may have an alarm; then it waits as
-// others do.
+// others do. If it has read a part of an answer the connection's goroutine reads the rest.
 type turn struct {
 	reads   chan struct{} // has a token of the goroutine that reads
 	waiting atomic.Int32  // calls for which goroutines wait that do not read
 	changes atomic.Uint64 // goes up when a call's goroutine begins to read, and when it ends: odd while it reads
-	left    *head         // of an answer whose body is left to the connection's goroutine
+	left    *head         // of an answer whose body, or the rest of it, is left to the connection's goroutine
 	took    bool          // a call was finished for which a goroutine waited
 	wake    chan struct{} // gets a token when the connection's goroutine is to read
 	done    <-chan struct{}
@@ -37,7 +38,8 @@ type turn struct {
 	hurry  atomic.Bool // it runs for turnTime
 	timing sync.Mutex  // guards changes of both, and the timer
 	timer  *time.Timer
-	seen   uint64 // changes, when it rang last
+	seen   uint64    // changes, when it rang last
+	since  time.Time // it has rung without seeing more
 }
 
 const (
@@ -112,7 +114,8 @@ func (t *turn) call() {
 	}
 }
 
-// look looks whether somebody has begun or ended to read since the last time. If not the connection's goroutine reads.
+// look looks whether a goroutine has begun or ended to read since the last time. If not the connection's goroutine reads; a goroutine that
+// reads is interrupted after longTurn.
 func (c *conn) look() {
 	t := &c.turn
 	t.timing.Lock()
@@ -123,8 +126,12 @@ func (c *conn) look() {
 	}
 	n := t.changes.Load()
 	if n != t.seen {
-		t.seen = n
+		t.seen, t.since = n, time.Now()
 		t.timer.Reset(next)
+		return
+	}
+	if left := longTurn - time.Since(t.since); n%2 == 1 && left > 0 {
+		t.timer.Reset(left)
 		return
 	}
 	t.armed.Store(false)
@@ -266,13 +273,14 @@ func (c *conn) readOver() {
 	c.turn.timer.Stop()
 	c.turn.reads <- struct{}{} // who reads ends soon
 	c.unheed()
+	c.in.forget()
 	<-c.turn.reads
 }
 
 // readOn reads until the turn is left to those who wait for calls.
 func (c *conn) readOn() error {
 	t := &c.turn
-	for large := false; ; {
+	for {
 		t.took = false
 		h, err := head{}, error(nil)
 		if t.left != nil {
@@ -286,8 +294,7 @@ func (c *conn) readOn() error {
 		if err := c.answer(h); err != nil {
 			return err
 		}
-		large = h.size > firstStep
-		if t.took && !large && t.waiting.Load() == 0 && c.in.br.Buffered() == 0 {
+		if t.took && t.waiting.Load() == 0 && c.in.br.Buffered() == 0 {
 			return nil
 		}
 	}

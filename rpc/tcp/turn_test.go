@@ -1,8 +1,10 @@
 package tcp
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,6 +72,82 @@ func TestReadAhead(t *testing.T) {
 			}
 		}
 		_ = c.Close()
+	})
+}
+
+// A goroutine reads its own answer also if that is large. When it is interrupted in the middle of one the connection's goroutine reads the
+// rest.
+func TestReadLarge(t *testing.T) {
+	var halves atomic.Bool
+	answer := func(x *rpc.Exchange) {
+		x.Answer(&rpc.Response{Results: []rpc.Result{{Data: x.Arg}}, Memory: x.Memory.Retain()})
+	}
+	inBubble(t, Network{}, handler(answer), func(b *bubble) {
+		c := b.dial(Network{}, relay{down: func(_ head, frame []byte) [][]byte {
+			if !halves.Load() || len(frame) < firstStep {
+				return [][]byte{frame}
+			}
+			return [][]byte{frame[:len(frame)/2], nil, frame[len(frame)/2:]}
+		}}).(*conn)
+		q := &rpc.Request{Op: rpc.OpPull, Arg: bytes.Repeat([]byte("large"), firstStep)}
+		// ask waits for an answer, and looks what is read while the relay pauses.
+		ask := func(ctx context.Context, look func()) error {
+			if look != nil {
+				go func() {
+					time.Sleep(longTurn / 2)
+					synctest.Wait()
+					look()
+				}()
+			}
+			r, err := c.Start(ctx, q).Wait(ctx)
+			if err != nil {
+				return err
+			}
+			defer r.Release()
+			if got := r.Results[0].Data; !bytes.Equal(got, q.Arg) {
+				t.Errorf("an answer of %d bytes, want the %d of the request", len(got), len(q.Arg))
+			}
+			return nil
+		}
+		// begin has an answer of the size be expected, and the connection's goroutine leave the turn to those who wait.
+		begin := func() {
+			halves.Store(false)
+			for n := 0; n == 0 || len(c.turn.reads) > 0; n++ {
+				if err := ask(b.Context(), nil); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+			}
+			halves.Store(true)
+		}
+		inTheMiddle := func() {
+			if n, inside := c.turn.changes.Load(), c.in.inside.Load(); n%2 != 1 || !inside {
+				t.Errorf("during the pause %d changes of readers, in an answer: %v, want the goroutine that waits to read it", n, inside)
+			}
+		}
+		for range 3 {
+			begin()
+			if err := ask(b.Context(), inTheMiddle); err != nil {
+				t.Fatal(err)
+			}
+			begin()
+			ctx, cancel := context.WithTimeout(b.Context(), longTurn)
+			if err := ask(ctx, inTheMiddle); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("a wait whose context ended: %v", err)
+			}
+			cancel()
+			time.Sleep(2 * relayPause) // the answer that is not waited for has come
+		}
+		call := c.Start(b.Context(), q)
+		time.Sleep(longTurn) // in the middle of the answer
+		_ = c.Close()
+		if _, err := call.Wait(b.Context()); err == nil {
+			t.Error("an answer of a closed connection")
+		}
+		time.Sleep(relayPause)
+		if c.in.part.buffer != nil {
+			t.Error("a part of an answer is kept after the end of the connection")
+		}
 	})
 }
 
