@@ -192,11 +192,14 @@ type Pacer interface {
 	Pace(from *Peer) time.Duration
 }
 
-// Scheduler is a handler that bounds how many requests are served at once. Turn is called by the goroutine that calls Serve, before it.
-// It may wait, and calls waits before it does; it ends when x.From is gone. The network calls end, if that is not nil, when Serve has
-// returned.
+// Scheduler is a handler that bounds how many requests are served at once. Its methods may wait, and call waits before they do; they end
+// when from is gone. The network calls end, if that is not nil, when what the turn is for has been done.
 type Scheduler interface {
+	// Turn is called by the goroutine that calls Serve, before it.
 	Turn(x *Exchange, waits func()) (end func())
+	// TurnToRead is called by the same goroutine before it copies what has come of a large request from the network: not while it waits for
+	// more.
+	TurnToRead(from *Peer, waits func()) (end func())
 }
 
 // Conn is a connection to a server. Many calls may be under way; requests arrive in the order in which Start was called.

@@ -13,11 +13,12 @@ import (
 
 // Jobs share the processors. While one job works alone nothing is counted and nobody waits. As soon as a second one has requests, each has
 // a limit of how many of its requests are worked on at once, with what they leave to other goroutines; more wait in a queue of the job,
-// before the server looks at them. So the runnable goroutines of a job with many connections are few, and a request of another job waits
-// for one of them and not for all. There is no queue or lock that two jobs share: limits are set anew ten times a second.
+// before the server looks at them. Reading a large request from the network is a part of the work. So the runnable goroutines of a job with
+// many connections are few, and a request of another job waits for one of them and not for all. There is no queue or lock that two jobs
+// share: limits are set again ten times a second.
 //
 // The limit of a job is its part of the processors by weight, or what the others leave of them but for one, if that is more: what is not
-// used is not lost, and one processor is soon free for whoever comes. The limit processors of a token bounds all its jobs together, always.
+// used is not lost, and one processor is soon free for another job. The limit processors of a token bounds all its jobs together, always.
 
 // shareEvery is how often limits are set anew. A job that had no request for twice as long does not work.
 const shareEvery = 100 * time.Millisecond
@@ -117,10 +118,19 @@ func (j *job) leaves() (done func()) {
 	}
 }
 
-// Turn implements rpc.Scheduler. It waits in the queue of the job first, so that a job waits for no other.
+// Turn implements rpc.Scheduler.
 func (s *Server) Turn(x *rpc.Exchange, waits func()) (end func()) {
-	m := memberOf(x.From)
-	if m == nil || !operationOf(x.Op).works {
+	if !operationOf(x.Op).works {
+		return nil
+	}
+	return s.TurnToRead(x.From, waits)
+}
+
+// TurnToRead implements rpc.Scheduler: reading large requests is work as well. It waits in the queue of the job first, so that a job waits
+// for no other.
+func (s *Server) TurnToRead(from *rpc.Peer, waits func()) (end func()) {
+	m := memberOf(from)
+	if m == nil {
 		return nil
 	}
 	j := m.job
@@ -145,7 +155,7 @@ func (s *Server) Turn(x *rpc.Exchange, waits func()) (end func()) {
 		waits()
 		select {
 		case <-in[i].wait:
-		case <-x.From.Gone: // it is served all the same, as the answer is of no use to anybody
+		case <-from.Gone: // it is served all the same, as the answer is of no use to anybody
 		}
 	}
 	began := s.now()

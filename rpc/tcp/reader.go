@@ -22,6 +22,8 @@ const (
 	// as much as has come already, within these.
 	firstStep = 64 << 10
 	lastStep  = 1 << 20
+	// turnLeast is how much is copied in a turn: less takes less time than to wait for one.
+	turnLeast = 32 << 10
 )
 
 // What a reader does.
@@ -42,6 +44,7 @@ type reader struct {
 	urgent func() bool    // may the reserve be used? nil: no
 	mapped bool           // whoever gets a body is sure to release it
 	before func()         // called before the reader waits for something else than bytes
+	turn   func() func()  // waits until much may be copied; what it returns, if not nil, is called afterwards. nil: always
 	number uint16         // of the next frame
 	proven int            // the largest body that has come whole
 	head   [headSize]byte
@@ -230,15 +233,40 @@ func (r *reader) forget() {
 // bytes came before an error.
 func (r *reader) fill(h head, sum *uint32, b []byte) (n int, err error) {
 	for n < len(b) {
-		more, err := r.br.Read(b[n:])
-		if h.flags&flagSum != 0 {
-			*sum = kernel.CRC32C(*sum, b[n:n+more])
-		}
+		more, err := r.some(h, sum, b[n:])
 		if n += more; err != nil && n < len(b) {
 			return n, err
 		}
 	}
 	return n, nil
+}
+
+// some reads some of b. Much is copied when it is the reader's turn, which it does not have while it waits for the network.
+func (r *reader) some(h head, sum *uint32, b []byte) (n int, err error) {
+	if r.turn != nil && len(b) >= turnLeast {
+		if _, err := r.br.Peek(1); err != nil {
+			return 0, err
+		}
+		if end := r.turn(); end != nil {
+			defer end()
+			n, _ = r.br.Read(b) // what Peek has got
+			more := 0
+			more, err = r.src.come(b[n:])
+			n += more
+			r.add(h, sum, b[:n])
+			return n, err
+		}
+	}
+	n, err = r.br.Read(b)
+	r.add(h, sum, b[:n])
+	return n, err
+}
+
+// add continues the checksum of a body.
+func (r *reader) add(h head, sum *uint32, b []byte) {
+	if h.flags&flagSum != 0 {
+		*sum = kernel.CRC32C(*sum, b)
+	}
 }
 
 // inSteps reads a large body: there must be a byte of each step before room is taken for it.

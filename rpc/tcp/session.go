@@ -91,6 +91,9 @@ func (s *session) serve() error {
 	}
 	s.in = newReader(s.ctx, s.nc, s.l.FrameLimit, s.l.Ledger)
 	s.in.before, s.in.mapped = s.out.flush, true
+	if h, ok := s.l.handler.(rpc.Scheduler); ok {
+		s.in.turn = func() (end func()) { return s.resumed(h.TurnToRead(&s.peer, s.waits)) }
+	}
 	s.greeted.Store(true)
 	if u, ok := s.l.handler.(rpc.Urgent); ok {
 		s.in.urgent = func() bool { return u.Urgent(&s.peer) }
@@ -262,7 +265,15 @@ func (s *session) turn(x *rpc.Exchange) (end func()) {
 	if !ok {
 		return nil
 	}
-	if end = h.Turn(x, func() { s.in.pause(noRoom) }); end != nil {
+	return s.resumed(h.Turn(x, s.waits))
+}
+
+// waits notes that the reader waits for its turn.
+func (s *session) waits() { s.in.pause(noRoom) }
+
+// resumed notes that it has its turn.
+func (s *session) resumed(end func()) func() {
+	if end != nil {
 		s.in.resume()
 	}
 	return end

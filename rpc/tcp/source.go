@@ -104,6 +104,34 @@ func (s *source) read(b []byte) (int, error) {
 	return s.n, nil
 }
 
+// come reads what has come already, if the source can do that.
+func (s *source) come(b []byte) (int, error) {
+	if s.raw == nil || len(b) == 0 {
+		return 0, nil
+	}
+	s.b = b
+	over := false
+	err := s.raw.Read(func(fd uintptr) bool {
+		over = s.tryRead(fd)
+		return true
+	})
+	s.b = nil
+	switch {
+	case err != nil:
+		return 0, err
+	case !over:
+		return 0, nil
+	case s.err != nil:
+		return 0, os.NewSyscallError("read", s.err)
+	case s.n == 0:
+		return 0, io.EOF
+	}
+	if s.heard != nil {
+		s.heard.Add(uint64(s.n))
+	}
+	return s.n, nil
+}
+
 // tryRead reports whether the read is over, with bytes, the end or an error; if not, it is tried again when there is something to read.
 func (s *source) tryRead(fd uintptr) bool {
 	for {

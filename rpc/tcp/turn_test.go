@@ -151,6 +151,56 @@ func TestReadLarge(t *testing.T) {
 	})
 }
 
+// inTurns is a handler that counts turns.
+type inTurns struct {
+	rpc.Handler
+	turns, held atomic.Int32
+}
+
+func (h *inTurns) Turn(*rpc.Exchange, func()) func() { return nil }
+
+func (h *inTurns) TurnToRead(_ *rpc.Peer, waits func()) func() {
+	waits()
+	h.turns.Add(1)
+	h.held.Add(1)
+	return func() { h.held.Add(-1) }
+}
+
+// A server reads large requests in turns, which it does not have while it waits for the network.
+func TestTurnToRead(t *testing.T) {
+	h := &inTurns{Handler: handler(echo)}
+	inBubble(t, Network{}, h, func(b *bubble) {
+		c := b.dial(Network{}, relay{up: func(_ head, frame []byte) [][]byte {
+			if len(frame) < turnLeast {
+				return [][]byte{frame}
+			}
+			return [][]byte{frame[:len(frame)/2], nil, frame[len(frame)/2:]}
+		}})
+		for _, x := range []struct {
+			bytes int
+			turns bool
+		}{{1000, false}, {firstStep, true}, {10 * firstStep, true}} {
+			h.turns.Store(0)
+			call := c.Start(b.Context(), &rpc.Request{Op: rpc.OpPush, Arg: make([]byte, x.bytes)})
+			time.Sleep(relayPause / 2)
+			synctest.Wait()
+			if x.turns && (call.Ready() || h.turns.Load() == 0 || h.held.Load() != 0) {
+				t.Errorf("%d bytes: in the middle %d turns, %d of them held, answered: %v; want turns, none of them held", x.bytes, h.turns.Load(),
+					h.held.Load(), call.Ready())
+			}
+			r, err := call.Wait(b.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Release()
+			if got := h.turns.Load(); got > 0 != x.turns || h.held.Load() != 0 {
+				t.Errorf("%d bytes: %d turns, %d of them held, want turns: %v, none held", x.bytes, got, h.held.Load(), x.turns)
+			}
+		}
+		_ = c.Close()
+	})
+}
+
 // Which answers may be large is known before they come.
 func TestMayBeLarge(t *testing.T) {
 	rows := func(n int64) matrix.Range { return matrix.Range{Hi: n} }
