@@ -1,5 +1,5 @@
 # Names for commands; none of them is needed to build. The gate is "go test ./...".
-.PHONY: build image operator test race fuzz soak bursts kills flaky scale rates engines mutants bench peers models onnx stores hdfs golden docs module
+.PHONY: build image operator test race fuzz soak bursts kills endure flaky scale rates engines mutants bench peers models onnx stores hdfs golden docs module
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o out/ ./cmd/...
@@ -45,6 +45,11 @@ bursts:
 kills:
 	KILL_TIME=$(or $(KILL_TIME),5m) KILL_SEED=$(KILL_SEED) KILL_ARGS="$(KILL_ARGS)" go test ./cmd/thole \
 		-run '^Test(Kills|Killed|ReshardKilled|LaunchScaleKilled)$$' -count 1 -v -timeout 12h
+
+# Jobs on two servers with a standby each and four workers, of which one is killed every ten seconds, for an hour: the bits of each model, the
+# folders of the logs and the memory of the servers (docs/benchmarks): make endure SOAK_TIME=10m SOAK_CURVE=/tmp/soak
+endure:
+	SOAK_TIME=$(or $(SOAK_TIME),1h) SOAK_CURVE=$(SOAK_CURVE) KILL_SEED=$(KILL_SEED) go test ./cmd/thole -run '^TestSoak$$' -count 1 -v -timeout 12h
 
 # A job of 1,000 tasks on 200 servers, simulated, and 1,000 tasks on one real server: some minutes (docs/scale.md)
 scale:

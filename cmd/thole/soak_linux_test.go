@@ -25,7 +25,7 @@ import (
 func TestSoak(t *testing.T) {
 	lasts, err := time.ParseDuration(os.Getenv("SOAK_TIME"))
 	if err != nil {
-		t.Skip("SOAK_TIME says for how long processes are killed, as 1h: make kills")
+		t.Skip("SOAK_TIME says for how long processes are killed, as 1h: make endure")
 	}
 	seed, err := strconv.ParseUint(os.Getenv("KILL_SEED"), 10, 64)
 	if err != nil {
