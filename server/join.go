@@ -213,7 +213,7 @@ func (w arrival) do() {
 	step{j, ssp.Join[*request]{
 		Req: w.q, Conn: w.m.conn, Task: a.Task, Name: w.x.From.Name, Tasks: a.Tasks, Bound: a.Bound, Plan: a.Plan, Worker: a.Worker,
 		Mine: a.Mine, Client: a.Client, Epoch: a.Epoch, First: a.First, Grace: time.Duration(a.Grace), Optional: a.Optional, Replace: a.Replace,
-		Attempt: a.Attempt, Elsewhere: a.Elsewhere,
+		Logged: j.log.replaying(), Attempt: a.Attempt, Elsewhere: a.Elsewhere,
 	}, w.q}.do()
 	if !w.m.joined.Load() {
 		w.m.end()

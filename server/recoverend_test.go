@@ -11,8 +11,13 @@ import (
 
 	"thole.example/blob"
 	"thole.example/budget"
+	"thole.example/journal/journaltest"
+	"thole.example/matrix"
+	"thole.example/ps"
 	"thole.example/rpc"
+	"thole.example/rpc/mem"
 	"thole.example/server"
+	"thole.example/ssp"
 )
 
 // TestRecoverInterrupted: a server that is interrupted reads no more of its logs, says so, and leaves them as they are.
@@ -143,4 +148,76 @@ func TestCopyPanics(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestRecoverReplaced: the log of a job in which a process took the place of a lost one is replayed, by a server that was killed; a log does
+// not say that a connection ended.
+func TestRecoverReplaced(t *testing.T) { untilAllEnds(t, recoverReplaced) }
+
+func recoverReplaced(t *testing.T) {
+	disk, net := journaltest.NewDisk(1), &mem.Network{}
+	ctx := t.Context()
+	s := newLogged(t, disk, &blob.Mem{})
+	serve := func() rpc.Listener {
+		t.Helper()
+		l, err := net.Listen(ctx, "s", s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	l := serve()
+	dial := func(task int, worker string) *ps.Client {
+		t.Helper()
+		c, err := ps.Dial(ctx, ps.Options{Network: net, Servers: []string{"s"}, Job: "j", Task: task, Tasks: 3, Bound: ssp.ASP, Retry: time.Hour,
+			Worker: worker, Mine: map[string][]int{"one": {0, 1}, "another": {0, 1}, "two": {2}}[worker], Replace: true, Attempt: 1})
+		if err == nil {
+			err = c.Create(ctx, "", meta("m", 1, 4, matrix.RowDense))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	adds := func(c *ps.Client) {
+		t.Helper()
+		if err := errors.Join(c.Push("m", cells(1)), c.Clock(ctx, 1, 1), c.Flush(ctx)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clients := []*ps.Client{dial(0, "one"), dial(1, "one"), dial(2, "two")}
+	for _, c := range clients {
+		adds(c)
+	}
+	for task := range 2 {
+		if err := clients[task].Part(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(time.Second)
+	for task := range 2 {
+		clients[task] = dial(task, "another")
+		adds(clients[task])
+	}
+	_ = l.Close()
+	disk.Start()
+	names, said := recovers(t, disk, &blob.Mem{})
+	if !slices.Equal(names, []string{"000001"}) || !strings.Contains(said, "job continues where") {
+		t.Fatalf("the log is not replayed: %q: %s", names, said)
+	}
+	s = newLogged(t, disk, &blob.Mem{})
+	if err := s.Recover(ctx); err != nil {
+		t.Fatal(err)
+	}
+	l = serve()
+	defer l.Close()
+	for _, c := range clients {
+		adds(c)
+	}
+	if got := held(t, clients[2]); got != 8 {
+		t.Errorf("the parameters are %v, want the 8 that were added", got)
+	}
+	for _, c := range clients {
+		_ = c.Close()
+	}
 }

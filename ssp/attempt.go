@@ -108,6 +108,21 @@ func replaceable[D any, R comparable](e *Join[R], m *member[D, R]) bool {
 	return e.Replace && m.status == Away && len(m.early) == 0 && len(m.running) == 0 && !m.altered
 }
 
+// vacate has the tasks go away whose places the process of a logged Join took: they had gone away then.
+func (j *Job[D, R]) vacate(e *Join[R]) {
+	if !e.Replace || !e.first() || e.Attempt != j.attempt || j.ended || j.repeated(e) {
+		return
+	}
+	for _, t := range e.Mine {
+		if t >= len(j.members) {
+			continue
+		}
+		if m := j.members[t]; m != nil && m.status == Here && (m.worker != e.Worker || t == e.Task) {
+			j.gone(m, "went away before it was done")
+		}
+	}
+}
+
 // inherit gives the process of the Join the places that another one has claimed for tasks of its, and was lost before it could take: none
 // of the others of that one is here.
 func (j *Job[D, R]) inherit(e *Join[R]) {

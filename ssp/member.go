@@ -55,6 +55,9 @@ func (j *Job[D, R]) join(e *Join[R]) {
 	if err == nil && e.first() && len(j.members) == 0 && !j.ended {
 		j.found(e)
 	}
+	if err == nil && e.Logged {
+		j.vacate(e)
+	}
 	switch {
 	case err != nil:
 	case j.ended || len(j.members) == 0:

@@ -195,6 +195,8 @@ func (s *script) settings(j *ssp.Join[string], words []string) {
 			j.Optional = true
 		case "replace":
 			j.Replace = true
+		case "logged":
+			j.Logged = true
 		case "elsewhere":
 			j.Elsewhere = true
 		default:
