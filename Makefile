@@ -47,7 +47,7 @@ kills:
 		-run '^Test(Kills|Killed|ReshardKilled|LaunchScaleKilled)$$' -count 1 -v -timeout 12h
 
 # Jobs on two servers with a standby each and four workers, of which one is killed every ten seconds, for an hour: the bits of each model, the
-# folders of the logs and the memory of the servers (docs/benchmarks): make endure SOAK_TIME=10m SOAK_CURVE=/tmp/soak
+# folders of the logs and the memory of the servers (docs/benchmarks): make endure SOAK_TIME=10m SOAK_CURVE=docs/benchmarks/soak
 endure:
 	SOAK_TIME=$(or $(SOAK_TIME),1h) SOAK_CURVE=$(SOAK_CURVE) KILL_SEED=$(KILL_SEED) go test ./cmd/thole -run '^TestSoak$$' -count 1 -v -timeout 12h
 
