@@ -36,8 +36,10 @@ type Limit struct {
 func LimitTable() []Limit {
 	return []Limit{
 		{"memory", "bytes",
-			"bytes that the server holds for the jobs: partitions with the state of their rules, staged updates, functions, metadata",
-			"what would take more is refused", math.MaxInt64, true, func(l *Limits) *int64 { return &l.Memory }},
+			"bytes that the server holds for the jobs: partitions with the state of their rules, staged updates, functions, metadata, and " +
+				"requests and answers in flight",
+			"requests wait while others are in flight; a request, an answer or a matrix that needs more is refused", math.MaxInt64, true,
+			func(l *Limits) *int64 { return &l.Memory }},
 		{"requests", "", "requests a second, of all connections together; those of one second may come at once", "later ones wait",
 			int64(time.Second), false, func(l *Limits) *int64 { return &l.Requests }}, // more than a nanosecond between two
 		{"partitions", "", "partitions of matrices on this server", "the matrix is refused", math.MaxInt64, false,
@@ -141,7 +143,10 @@ type Account struct {
 	due    atomic.Int64 // when the next request may be served if none may come at once, since any start
 
 	mu                sync.Mutex
-	bytes, partitions int64
+	bytes, partitions int64 // of what lasts, and staged updates
+	flights           [Directions]flight
+	returns           uint64    // how often room was given back that a waiting request could have
+	waiting           []*waiter // requests without room, in the order in which they came
 }
 
 // NewAccount is an account of the limits; of names whose it is in errors: token or job.
@@ -159,14 +164,14 @@ func (a *Account) Limits() Limits {
 	return *a.limits.Load()
 }
 
-// Used is how many bytes and partitions are used.
+// Used is how many bytes, with those in flight, and partitions are used.
 func (a *Account) Used() (bytes, partitions int64) {
 	if a == nil {
 		return 0, 0
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.bytes, a.partitions
+	return a.bytes + a.inFlight(), a.partitions
 }
 
 // Take counts bytes and partitions if the limits allow it; else the error is a *LimitError.
@@ -197,16 +202,21 @@ func (a *Account) Add(bytes, partitions int64) {
 	defer a.mu.Unlock()
 	a.bytes += bytes
 	a.partitions += partitions
+	if bytes < 0 {
+		a.returns++
+		a.serve()
+	}
 }
 
-// Left is how many bytes may still be used.
+// Left is how many bytes more may last. What is in flight does not count: it passes, and does not decide what a job may have.
 func (a *Account) Left() int64 {
 	l := a.Limits()
 	if l.Memory == 0 {
 		return math.MaxInt64
 	}
-	used, _ := a.Used()
-	return l.Memory - used
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return l.Memory - a.bytes
 }
 
 // Full is the error of whoever wants more bytes than are left.

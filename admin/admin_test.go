@@ -96,6 +96,7 @@ type role struct{}
 func (role) Check() error                           { return nil }
 func (role) Epoch() uint64                          { return 1 }
 func (role) Copied(context.Context, []string) error { return nil }
+func (role) Resign(error)                           {}
 
 // follow has a standby ask for the logs of the server, and gives its address once the server has named it.
 func (w *world) follow(t *testing.T) string {

@@ -1,7 +1,7 @@
 package rpc
 
 // Copy is the argument of OpCopy: a standby asks for what has come to the logs of a server, and says what it has of them. A question is
-// answered when there is something new, or after half a second if readers reach the standby.
+// answered when there is something new, or after half a second if readers reach the standby or a disk of the server is full.
 type Copy struct {
 	Claim string    `json:"claim"`         // of the standby, as package coord names it
 	Run   string    `json:"run,omitempty"` // of the server whose logs it has, as that said: others do not count
@@ -10,6 +10,8 @@ type Copy struct {
 	Paused bool `json:"paused,omitempty"`
 	// Reads is where readers reach the standby, which answers them from its copy; "": they do not.
 	Reads string `json:"reads,omitempty"`
+	// Full says that the disk of the standby has no room, so it cannot take the role over.
+	Full bool `json:"full,omitempty"`
 }
 
 // CopyLog is how much a standby has of a log.
@@ -28,6 +30,8 @@ type Copied struct {
 	Logs []CopiedLog `json:"logs,omitempty"`
 	// Paused repeats that of the question: nothing of Logs is said.
 	Paused bool `json:"paused,omitempty"`
+	// Full says that a disk of the server is full: the standby may have to take the role over, and says whether its own has room.
+	Full bool `json:"full,omitempty"`
 }
 
 // CopiedLog is one of all logs that the server has, whether something of it follows or not.

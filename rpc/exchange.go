@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"thole.example/access"
 	"thole.example/budget"
 )
 
@@ -23,6 +24,8 @@ type Exchange struct {
 	ID   uint64 // number of the request on its connection, where the network has numbers
 	// Began is when the network had read the request, since any start of its own.
 	Began time.Duration
+	// InFlight is what counts in accounts until the answer is written. It is the network's.
+	InFlight access.InFlight
 
 	send     func(*Exchange, *Response, error)
 	answered atomic.Bool

@@ -192,6 +192,13 @@ type Pacer interface {
 	Pace(from *Peer) time.Duration
 }
 
+// Accountant is a handler whose accounts bound how many bytes of requests and answers are in flight for the other side of a connection.
+// Accounts is called by the goroutine that calls Serve for the connection, before the body of a request is read, with no lock; any of the
+// accounts may be nil.
+type Accountant interface {
+	Accounts(from *Peer) [2]*access.Account
+}
+
 // Scheduler is a handler that bounds how many requests are served at once. Its methods may wait, and call waits before they do; they end
 // when from is gone. The network calls end, if that is not nil, when what the turn is for has been done.
 type Scheduler interface {

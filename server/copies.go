@@ -39,6 +39,7 @@ type copies struct {
 	unsure   bool                // nobody knows whether that is so
 	tells    bool                // somebody tells the store
 	dropped  uint64              // standbys that were given up because they were too slow, so far
+	handed   bool                // a standby continues, and this server has no role any more
 }
 
 // standby is one that copies the logs.
@@ -49,6 +50,7 @@ type standby struct {
 	reads  string // where readers reach it; "": they do not
 	asks   bool   // it waits for an answer
 	counts bool   // it has nearly all, and everybody waits for it
+	full   bool   // its disk has no room for what it has
 	pace   standbyPace
 	due    map[*jobLog]uint64 // what may have been acknowledged before it counted, and it has not
 	lost   bool
@@ -156,7 +158,7 @@ func (c *copies) ask(s *Server, from *rpc.Peer, a *rpc.Copy) (*outgoing, error) 
 		c.giveUp(b)
 		return nil, err
 	}
-	b.asks, b.pace.paused, b.reads = !a.Paused, a.Paused, a.Reads
+	b.asks, b.pace.paused, b.reads, b.full = !a.Paused, a.Paused, a.Reads, a.Full
 	b.out.beats = a.Reads != ""
 	return b.out, nil
 }

@@ -28,6 +28,7 @@ type keptRole struct {
 	mu    sync.Mutex
 	held  bool
 	named []string
+	gone  error // why it was given up
 }
 
 func (r *keptRole) Check() error {
@@ -46,6 +47,12 @@ func (r *keptRole) Copied(_ context.Context, claims []string) error {
 	defer r.mu.Unlock()
 	r.named = slices.Clone(claims)
 	return nil
+}
+
+func (r *keptRole) Resign(why error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.held, r.gone = false, why
 }
 
 func (r *keptRole) names() int {

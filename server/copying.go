@@ -92,8 +92,8 @@ func (c *Copying) From(ctx context.Context, conn rpc.Conn) error {
 		}
 	}
 	defer c.seen.over()
-	for paused := false; ; {
-		text, err := json.Marshal(c.question(paused))
+	for paused, full := false, false; ; {
+		text, err := json.Marshal(c.question(paused, full))
 		if err != nil {
 			return err
 		}
@@ -112,6 +112,7 @@ func (c *Copying) From(ctx context.Context, conn rpc.Conn) error {
 		r.Release()
 		if err == nil {
 			c.heard(asked, &head)
+			full = head.Full && !c.hasRoom()
 			paused, err = c.keepUp(ctx)
 			c.seen.answer(c, &head)
 		}
@@ -122,10 +123,11 @@ func (c *Copying) From(ctx context.Context, conn rpc.Conn) error {
 }
 
 // question says what is here, and asks for more unless there is no room for it.
-func (c *Copying) question(paused bool) *rpc.Copy {
-	q := &rpc.Copy{Claim: c.claim, Run: c.run, Paused: paused, Reads: c.Reads}
+func (c *Copying) question(paused, full bool) *rpc.Copy {
+	q := &rpc.Copy{Claim: c.claim, Run: c.run, Paused: paused, Full: full, Reads: c.Reads}
 	for _, name := range slices.Sorted(maps.Keys(c.logs)) {
 		if in := c.logs[name]; in.log != nil && !in.failed() {
+			q.Full = q.Full || in.log.lacksRoom()
 			q.Logs = append(q.Logs, rpc.CopyLog{Name: name, End: in.end, Replayed: min(in.end, in.log.replayed.load()),
 				Loaded: min(in.size, in.read.Load())})
 		}
@@ -311,7 +313,7 @@ func (c *Copying) forgetFailed(ctx context.Context) error {
 	return nil
 }
 
-// reach wants the records that have come to end at a position.
+// reach wants the records that have come to end at a position. If the log takes no more records, as its disk is full, that is the error.
 func (in *copyIn) reach(ctx context.Context, to uint64) error {
 	if in.log == nil || in.log.log.End() == to {
 		in.end = to
@@ -324,6 +326,9 @@ func (in *copyIn) reach(ctx context.Context, to uint64) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-time.After(copyTell):
+		if err := in.log.ended(); err != nil {
+			return err
+		}
 		return fmt.Errorf("log %s ends at position %d, want %d: %w", in.name, in.log.log.End(), to, rpc.ErrMalformed)
 	}
 }

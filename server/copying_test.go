@@ -104,6 +104,9 @@ func (h *holder) Copied(_ context.Context, claims []string) error {
 	return nil
 }
 
+// Resign implements server.Role. Only the disks of killed processes fail.
+func (h *holder) Resign(error) {}
+
 // newSuccession starts servers with a standby each.
 func newSuccession(t *testing.T, sc *scenario, f *farm) *succession {
 	s := &succession{t: t, sc: sc, farm: f, rng: rand.New(rand.NewPCG(sc.seed, 815))}

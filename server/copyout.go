@@ -21,6 +21,8 @@ type outgoing struct {
 	told int // how many logs it knows of; -1: it does not know what server this is
 	// beats is that it hears when nothing has come, too.
 	beats bool
+	// full is that a disk was full when it was last answered: it is asked again and again whether its own disk has room.
+	full bool
 }
 
 // close closes all that is read.
@@ -132,7 +134,8 @@ func (l *jobLog) goOn(s *Server, to *standby, end uint64) (at *sending, err erro
 	return at, err
 }
 
-// copyBeat is after how long a standby that answers readers hears that nothing has come: they want to know how old its copy is.
+// copyBeat is after how long a standby hears that nothing has come, if it answers readers, who want to know how old its copy is, or if the
+// disk of a log is full and the standby may have to take the role over (handover.go).
 const copyBeat = 500 * time.Millisecond
 
 // errBeat is why a wait for something new ends.
@@ -142,7 +145,7 @@ var errBeat = errors.New("nothing has come")
 func (c *copies) answer(ctx context.Context, s *Server, o *outgoing) (r *rpc.Response, err error) {
 	defer c.answered(o.to)
 	within, cancel := ctx, func() {}
-	if o.beats {
+	if o.beats || o.full {
 		within, cancel = context.WithTimeoutCause(ctx, copyBeat, errBeat)
 	}
 	defer cancel()
@@ -164,16 +167,16 @@ func (c *copies) pause() *rpc.Response {
 	return &rpc.Response{Results: []rpc.Result{{Data: text}}}
 }
 
-// gather is what a standby lacks now, nil if that is nothing, unless that is to be said, too.
+// gather is what a standby lacks now, nil if that is nothing, unless that is to be said, too, or a disk has just become full.
 func (c *copies) gather(ctx context.Context, s *Server, o *outgoing, always bool) (*rpc.Response, error) {
 	c.mu.Lock()
 	logs, run, claim, counts := append([]*jobLog(nil), c.logs...), c.run, o.to.claim, o.to.counts
 	c.mu.Unlock()
 	b := &batch{most: s.Copies.batch(), head: rpc.Copied{Run: run, Logs: make([]rpc.CopiedLog, len(logs))}}
-	news := len(logs) != o.told
+	news, full := len(logs) != o.told, false
 	there := map[*jobLog]bool{}
 	for i, l := range logs {
-		there[l] = true
+		there[l], full = true, full || l.lacksRoom()
 		at := o.logs[l]
 		if at == nil {
 			var err error
@@ -203,10 +206,10 @@ func (c *copies) gather(ctx context.Context, s *Server, o *outgoing, always bool
 		}
 	}
 	c.mu.Unlock()
-	if !news && !always {
+	if !news && !always && (o.full || !full) {
 		return nil, nil
 	}
-	o.told = len(logs)
+	o.told, o.full, b.head.Full = len(logs), full, full
 	text, err := json.Marshal(&b.head)
 	if err != nil {
 		b.memory.Release()

@@ -52,6 +52,8 @@ type jobLog struct {
 	fail   func(error)
 	grown  func() // has it get one
 
+	handOver func(error) bool // has a standby continue when nothing more will be durable, and reports whether one does
+
 	standbys *copies  // that copy it
 	replayed progress // position up to which it was replayed so far
 
@@ -116,7 +118,8 @@ func (w *waiting) lose(err error) {
 
 // openLog opens the log in a folder; one that is new begins at a position.
 func (s *Server) openLog(name string, first uint64) (*jobLog, error) {
-	l := &jobLog{logs: s.Logs, files: s.Logs.Folder(name), name: name, limit: s.LogBase, synced: !s.LogUnsynced, fail: func(error) {}}
+	l := &jobLog{logs: s.Logs, files: s.Logs.Folder(name), name: name, limit: s.LogBase, synced: !s.LogUnsynced, fail: func(error) {},
+		handOver: s.handOver}
 	o := journal.Options{ // the ledger bounds what waits
 		First: first, Segment: s.segment(), NoSync: s.LogUnsynced, Notify: l.notify, Queue: 1 << 60, Spares: 2,
 		Patience: s.patience(), Full: func(err error) { l.isFull(s, err) },
@@ -148,6 +151,7 @@ func (l *jobLog) isFull(s *Server, err error) {
 	l.mu.Lock()
 	l.full = fullDisk{time.Now(), s.patience(), err}
 	l.mu.Unlock()
+	s.copies.changes.notify()
 	if err == nil {
 		s.logger().Info("the disk of a log has room again, and the job continues", "log", l.name)
 		return
@@ -192,6 +196,7 @@ func (s *Server) segment() int64 {
 // notify answers those who waited for what is durable now.
 func (l *jobLog) notify(durable uint64, err error) {
 	defer l.standbys.changes.notify()
+	handed := err != nil && !errors.Is(err, journal.ErrClosed) && l.handOver(&logError{l.name, err}) // before any answer says that it failed
 	l.mu.Lock()
 	l.durable, l.err = durable, err
 	over, fail := l.over(), l.fail
@@ -204,10 +209,17 @@ func (l *jobLog) notify(durable uint64, err error) {
 	if grown {
 		go l.grown()
 	}
-	if err != nil && !errors.Is(err, journal.ErrClosed) {
+	if err != nil && !errors.Is(err, journal.ErrClosed) && !handed {
 		fail(&logError{l.name, err})
 	}
 	answerAll(over)
+}
+
+// lacksRoom reports whether the disk of the log is full.
+func (l *jobLog) lacksRoom() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.full.err != nil
 }
 
 // end is the position after what has been done: the log's own end, but for a copy, to which more may have come.

@@ -120,6 +120,9 @@ func (n named) Copied(_ context.Context, claims []string) error {
 	return nil
 }
 
+// Resign implements server.Role.
+func (named) Resign(error) {}
+
 // benchStandby starts a standby that copies the logs of the server at an address.
 func benchStandby(b *testing.B, funcs *psf.Table, unsynced bool, net rpc.Network, addr string) (stop func()) {
 	logs, err := server.OpenLogDir(b.TempDir(), "standby")

@@ -41,7 +41,7 @@ type outcome struct {
 // append appends a record; memory, which is the log's from now on, is what the slices lie in.
 func (l *jobLog) append(kind uint32, body [][]byte, memory *rpc.Buffer) {
 	end, err := l.log.Append(context.Background(), body, kind)
-	if err != nil {
+	if err != nil && !l.handOver(&logError{l.name, err}) {
 		l.fail(&logError{l.name, err})
 	}
 	if err != nil || memory == nil || !l.wait(&waiting{position: end, memory: memory}) {

@@ -21,7 +21,7 @@ type LogStatus struct {
 type FullStatus struct {
 	Error   string  `json:"error"`   // of the system
 	Seconds float64 `json:"seconds"` // since the disk was found to be full
-	Wait    float64 `json:"wait"`    // seconds after which the job fails
+	Wait    float64 `json:"wait"`    // seconds after which a standby takes over or the job fails
 }
 
 // BaseStatus is the state from which a replay begins.

@@ -187,6 +187,17 @@ func (s *Server) Pace(from *rpc.Peer) time.Duration {
 
 var _ rpc.Pacer = (*Server)(nil)
 
+// Accounts implements rpc.Accountant: requests and answers count for the token, and for the job that the connection has joined or follows.
+func (s *Server) Accounts(from *rpc.Peer) [2]*access.Account {
+	all := [2]*access.Account{nil, from.Grant.Account()}
+	if m := memberOf(from); m != nil {
+		all[0] = m.job.account
+	}
+	return all
+}
+
+var _ rpc.Accountant = (*Server)(nil)
+
 // accounts are whom memory is counted for: a job, and its owner.
 type accounts []*access.Account
 

@@ -8,7 +8,7 @@ import (
 )
 
 // Role is what a server is in its cluster, such as the second of three, until another takes its place: package coord has who it is. Its
-// methods are called by many goroutines; Check and Epoch must not block.
+// methods are called by many goroutines; Check, Epoch and Resign must not block.
 type Role interface {
 	// Check is why the server may not answer now, nil if it may. It is asked before each request is served and before each answer is sent.
 	Check() error
@@ -17,6 +17,9 @@ type Role interface {
 	// Copied says where the role is kept that this server's log has everything that was acknowledged, and so have the standbys of these
 	// claims, and no others. It waits until that is written. An error says nothing of it, unless it is rpc.ErrAborted: the role is lost.
 	Copied(ctx context.Context, claims []string) error
+	// Resign gives the role up for a reason: Check fails from its return on, and a standby that Copied has named may take the role over. It
+	// may be called more than once.
+	Resign(why error)
 }
 
 // inRole says why a request may not be served, and has its answer checked, if the server has a role. A Follow says itself what it accepts.

@@ -23,6 +23,8 @@ func (r *passing) Epoch() uint64 { return 3 }
 
 func (r *passing) Copied(context.Context, []string) error { return nil }
 
+func (r *passing) Resign(error) {}
+
 func (r *passing) Check() error {
 	if r.left.Add(-1) < 0 {
 		return fmt.Errorf("somebody else is the server: %w", rpc.ErrAborted)

@@ -102,6 +102,7 @@ type CopyStatus struct {
 	Idle        float64 `json:"idle"`            // seconds since its last progress; 0: it has everything
 	Stalled     bool    `json:"stalled"`         // it has made no progress for some seconds
 	Throttled   bool    `json:"throttled"`       // acknowledgements are delayed so that the standby catches up
+	Full        bool    `json:"full,omitempty"`  // the disk of the standby has no room for its log, so it cannot take the role over
 }
 
 // lag is how far a standby is behind, and whether a log has grown away from it by more than it may. c is locked, and nothing is being
@@ -187,7 +188,7 @@ func (s *Server) Standbys() (all []CopyStatus, dropped uint64) {
 			continue
 		}
 		one := CopyStatus{Claim: claim, At: b.from.Name, Reads: b.reads, Synchronous: b.whole(), Stalled: b.pace.stalled,
-			Throttled: b.pace.throttles && !b.counts}
+			Throttled: b.pace.throttles && !b.counts, Full: b.full}
 		if one.Uncopied, one.Unreplayed, _ = c.lag(b); !b.asks && one.Uncopied+one.Unreplayed > 0 {
 			one.Idle = time.Since(b.pace.moved).Seconds()
 		}

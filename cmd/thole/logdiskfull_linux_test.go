@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"thole.example/coord"
+	"thole.example/coord/all"
 )
 
 // smallDisk is a disk of 2 MiB for the log of a server, which can be filled. It is skipped where the system does not mount one.
@@ -177,5 +180,66 @@ func TestLogDiskFull(t *testing.T) {
 				t.Errorf("the server does not say that the disk is full: %s", text)
 			}
 		})
+	}
+}
+
+// TestLogDiskHandedOver fills the disk of a server's log while two workers train and a standby has a copy. The server exits with status 75
+// and says why, the standby has its role, and the training continues there without going back: the model has the bytes of an undisturbed
+// training. Started again on the disk that is still full, the server waits as a standby, and takes nothing over.
+func TestLogDiskHandedOver(t *testing.T) {
+	dir := t.TempDir()
+	file := examples(t, dir)
+	disk := newSmallDisk(t)
+	store, err := all.Open("dir:" + filepath.Join(dir, "roles"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	c := &cast{t: t, dir: dir}
+	start := func(logs string) *process {
+		p, _ := startServer(t, dir, "--coordinate", "dir:roles", "--role", "0", "--lease", "3s", "--log", logs, "--log-base", "4KiB",
+			"--log-wait", "500ms", "--replicas", "2")
+		return p
+	}
+	first := start(filepath.Join(disk.dir, "log"))
+	c.role(store, 0, "held", func(h *coord.Holder) bool { return h.ID != "" })
+	start(filepath.Join(dir, "log"))
+	for _, model := range []string{"calm", "kept"} {
+		for task := range 2 {
+			w := worker(t, dir, "1", file, task, "--coordinate", "dir:roles", "--epochs", "60", "--batch", "8", "--model", model)
+			if err := w.Start(); err != nil {
+				t.Fatal(err)
+			}
+			c.workers = append(c.workers, w)
+		}
+		if model == "kept" {
+			within(t, "a log", func() bool {
+				_, err := os.Stat(filepath.Join(disk.dir, "log", "000002"))
+				return err == nil
+			})
+			before := c.role(store, 0, "copied", func(h *coord.Holder) bool { return len(h.Copies) == 1 })
+			disk.fill(t)
+			c.role(store, 0, "taken", func(h *coord.Holder) bool { return h.ID != "" && h.Epoch > before.Epoch && h.Since == 1 })
+			_ = first.Wait()
+			text := first.err.String()
+			if code := first.ProcessState.ExitCode(); code != exitTemporary || !strings.Contains(text, "a standby continues its jobs") ||
+				!strings.Contains(text, "no space left on device") {
+				t.Errorf("the server ends with status %d, want %d: %s", code, exitTemporary, text)
+			}
+			first = start(filepath.Join(disk.dir, "log"))
+		}
+		for task, w := range c.workers {
+			if err := w.Wait(); err != nil || strings.Contains(w.err.String(), "attempt") {
+				t.Errorf("worker %d: %v: %s", task, err, &w.err)
+			}
+		}
+		c.workers = nil
+	}
+	sameFiles(t, filepath.Join(dir, "calm"), filepath.Join(dir, "kept"))
+	if h := c.role(store, 0, "held", func(h *coord.Holder) bool { return h.ID != "" }); h.Epoch != 2 || len(h.Copies) != 0 {
+		t.Errorf("%+v has the role, want epoch 2, and that the server on the full disk has no copy", h)
+	}
+	if first.ProcessState != nil {
+		t.Errorf("the server on the full disk ends: %s", &first.err)
 	}
 }

@@ -124,6 +124,9 @@ type roleHeld struct {
 	store  coord.Store
 	held   atomic.Pointer[coord.Held]
 	reason atomic.Pointer[string] // why the role is not held, as the store or the claim said last
+
+	resigned atomic.Pointer[error] // why it was given up before the end; nil: it was not
+	resigns  chan struct{}         // closed then
 }
 
 // notReady says why the server does no work: it does not hold its role. A server without a role (nil) has none to wait for.
@@ -132,6 +135,8 @@ func (r *roleHeld) notReady() error {
 		return nil
 	}
 	switch h := r.held.Load(); {
+	case r.resigned.Load() != nil:
+		return fmt.Errorf("no role: %s was given up: %w", coord.Server(r.number), *r.resigned.Load())
 	case h != nil && h.Valid(time.Now()):
 		return nil
 	case h != nil:
@@ -173,7 +178,7 @@ func (c *claiming) claim(listen string) (*roleHeld, error) {
 		return nil, err
 	}
 	s, err := c.open()
-	return &roleHeld{claiming: c, store: s}, err
+	return &roleHeld{claiming: c, store: s, resigns: make(chan struct{})}, err
 }
 
 // Check implements server.Role.
@@ -181,7 +186,7 @@ func (r *roleHeld) Check() error {
 	switch h := r.held.Load(); {
 	case h == nil:
 		return fmt.Errorf("this is not %s of cluster %q, but waits for that role: %w", coord.Server(r.number), r.cluster, rpc.ErrStandby)
-	case !h.Valid(time.Now()):
+	case !h.Valid(time.Now()) || r.resigned.Load() != nil:
 		return fmt.Errorf("this is not %s of cluster %q any more, or the role could not be renewed in time: %w", coord.Server(r.number),
 			r.cluster, rpc.ErrStandby)
 	}
@@ -216,8 +221,15 @@ func (r *roleHeld) Copied(ctx context.Context, claims []string) error {
 	return err
 }
 
-// stay waits until the server is to end: until ctx ends, or the role is lost for good. A server without one (nil) has none to lose. line is
-// the log that continues under the role, nil if there is none.
+// Resign implements server.Role: the server ends, which gives the role back.
+func (r *roleHeld) Resign(why error) {
+	if r.resigned.CompareAndSwap(nil, &why) {
+		close(r.resigns)
+	}
+}
+
+// stay waits until the server is to end: until ctx ends, or the role is lost for good or given up. A server without one (nil) has none to
+// lose. line is the log that continues under the role, nil if there is none.
 func (r *roleHeld) stay(ctx context.Context, out io.Writer, at string, line *line, log *slog.Logger) error {
 	if r == nil {
 		<-ctx.Done()
@@ -260,6 +272,9 @@ func (r *roleHeld) stay(ctx context.Context, out io.Writer, at string, line *lin
 	select {
 	case <-ctx.Done():
 		return nil
+	case <-r.resigns:
+		return exitStatus{fmt.Errorf("%s of cluster %q was given up, and a standby continues its jobs: %w (make room and start this server "+
+			"again: it becomes a standby)", coord.Server(r.number), r.cluster, *r.resigned.Load()), exitTemporary}
 	case <-h.Lost():
 		return exitStatus{fmt.Errorf("the role was lost: %w", h.Err()), exitTemporary}
 	}

@@ -118,6 +118,9 @@ func (r simRole) Copied(_ context.Context, claims []string) error {
 	return nil
 }
 
+// Resign implements server.Role. Only the disks of killed processes fail.
+func (r simRole) Resign(error) {}
+
 func (p *simPlace) draw(most time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

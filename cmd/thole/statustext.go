@@ -72,6 +72,9 @@ func copyLine(c *server.CopyStatus) string {
 		state = "catching up while pushes are throttled"
 	}
 	text := fmt.Sprintf("%s: %s, %s", c.At, state, copyText(c))
+	if c.Full {
+		text += ", ITS DISK IS FULL: it cannot take over"
+	}
 	if c.Reads != "" {
 		text += ", answers readers at " + c.Reads
 	}
@@ -242,7 +245,7 @@ func logText(l *server.LogStatus) string {
 			time.Duration(r.Seconds*float64(time.Second)).Round(time.Millisecond))
 	}
 	if f := l.Full; f != nil {
-		text += fmt.Sprintf("; DISK FULL for %v, the tasks wait, the job fails after %v (--log-wait): %s",
+		text += fmt.Sprintf("; DISK FULL for %v, the tasks wait, after %v (--log-wait) a standby takes over or the job fails: %s",
 			whole(f.Seconds), whole(f.Wait), f.Error)
 	}
 	if l.Error != "" {

@@ -14,7 +14,7 @@ import (
 
 func tokenCommand(e *env) *cobra.Command {
 	rights, to, from := "", "", ""
-	limits, scope := &quotaFlag{}, access.Scope{}
+	quota, scope := &quotaFlag{}, access.Scope{}
 	c := &cobra.Command{
 		Use:   "token NAME",
 		Short: "Make a token for a server with --tokens",
@@ -29,7 +29,7 @@ address, and extends the other rights to the jobs of all owners.`,
   thole token dashboard --rights read --jobs 'ads/ads-*' --secret-to dashboard.secret >> tokens
   thole token ctr --quota 'memory=8GiB requests=10000 partitions=64' --secret-to ctr.secret >> tokens`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			t := access.Token{Name: args[0], Scope: scope, Limits: limits.limits}
+			t := access.Token{Name: args[0], Scope: scope, Limits: quota.limits}
 			err := access.CheckName(t.Name)
 			if err == nil {
 				t.Rights, err = access.ParseRights(rights)
@@ -65,9 +65,8 @@ address, and extends the other rights to the jobs of all owners.`,
 	for _, row := range access.SettingTable() {
 		f.Var(&scopeFlag{scope: &scope, name: row.Name}, row.Name, row.Help)
 	}
-	f.Var(limits, "quota", "how much of a server its jobs may use together, like 'memory=8GiB processors=4': "+
+	f.Var(quota, "quota", "how much of a server its jobs may use together, like 'memory=8GiB processors=4': "+
 		strings.Join(limitNames(), ", "))
-	f.Var(limits, "limits", "the same as --quota")
 	f.StringVar(&to, "secret-to", "", "new file for the secret, which only its owner can read; then the line alone is printed")
 	f.StringVar(&from, "secret-from", "", "file with a secret that there is already, for which the line alone is printed")
 	return c
@@ -90,13 +89,10 @@ var _ pflag.Value = (*quotaFlag)(nil)
 func (q *quotaFlag) String() string { return q.limits.String() }
 
 // Type implements pflag.Value.
-func (q *quotaFlag) Type() string { return "limits" }
+func (q *quotaFlag) Type() string { return "quota" }
 
 // Set implements pflag.Value.
 func (q *quotaFlag) Set(text string) error {
-	if text == q.limits.String() { // by both flags
-		return nil
-	}
 	both, err := access.ParseLimits(q.limits.String() + " " + text)
 	if err == nil {
 		q.limits = both

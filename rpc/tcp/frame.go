@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"thole.example/access"
 	"thole.example/budget"
 	"thole.example/kernel"
 	"thole.example/rpc"
@@ -84,6 +85,8 @@ type frame struct {
 	id     uint64
 	memory *rpc.Buffer   // that the body refers to; released once it is written
 	charge budget.Charge // of the frame's own memory
+
+	inFlight access.InFlight // of the exchange that it answers
 }
 
 func (f *frame) begin() *frame {
@@ -116,5 +119,6 @@ func (f *frame) done() {
 	f.memory.Release()
 	f.memory = nil
 	f.charge.Release()
+	f.inFlight.Release()
 	f.Reset()
 }

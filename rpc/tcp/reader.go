@@ -163,6 +163,14 @@ func (r *reader) body(h head) (*rpc.Buffer, error) {
 	return f, nil
 }
 
+// skip reads the body of a frame and drops it, so that the next frame follows.
+func (r *reader) skip(h head) error {
+	if _, err := r.br.Discard(int(h.size)); err != nil {
+		return early(err)
+	}
+	return nil
+}
+
 // drop reads what is left of a body that there is no room for, n bytes, so that the next frame follows. It gives back why, or
 // why that failed.
 func (r *reader) drop(n int, why error) error {

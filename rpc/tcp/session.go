@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"thole.example/access"
 	"thole.example/budget"
 	"thole.example/rpc"
 )
@@ -31,6 +33,7 @@ type session struct {
 	meter   *rpc.Meter     // from the greeting on
 	place   budget.Charge  // of the connection itself, from then on
 	owed    atomic.Int64   // bytes taken for answers that are not there yet
+	wait    access.Wait    // how requests wait for room in accounts
 	eased   chan struct{}  // gets a token when the window, or the room for answers, may have become larger
 	answer  func(*rpc.Exchange, *rpc.Response, error)
 	work    sync.WaitGroup
@@ -98,6 +101,7 @@ func (s *session) serve() error {
 	if u, ok := s.l.handler.(rpc.Urgent); ok {
 		s.in.urgent = func() bool { return u.Urgent(&s.peer) }
 	}
+	s.wait = access.Wait{Gone: s.gone, Urgent: s.in.urgent, Begins: func() { s.in.pause(noRoom) }}
 	s.limit = theirs.limit
 	if theirs.name != "" {
 		s.peer.Name = theirs.name + "@" + addr
@@ -225,9 +229,17 @@ func (s *session) request(h head) error {
 	if err := s.pace(); err != nil {
 		return err
 	}
-	body, err := s.in.body(h)
+	flight, err := s.hold(h)
+	body := (*rpc.Buffer)(nil)
+	if err == nil {
+		if body, err = s.in.body(h); err != nil {
+			flight.Release()
+		}
+	}
 	q := (*rpc.Request)(nil)
 	switch {
+	case exceedsLimit(err):
+		q, err = &rpc.Request{}, fmt.Errorf("%w: a request of %d bytes: %w", rpc.ErrRefused, h.size, err)
 	case err == nil:
 		if q, err = rpc.ReadRequest(body.Bytes()); err != nil {
 			q, err = &rpc.Request{}, fmt.Errorf("%w: %w", rpc.ErrMalformed, err)
@@ -239,7 +251,7 @@ func (s *session) request(h head) error {
 		return err
 	}
 	x := rpc.NewExchange(q, &s.peer, s.answer)
-	x.ID, x.Began = h.id, s.l.now()
+	x.ID, x.Began, x.InFlight = h.id, s.l.now(), flight
 	if !s.add(x) {
 		x.Fail(rpc.ErrLost)
 		return net.ErrClosed
@@ -257,6 +269,36 @@ func (s *session) request(h head) error {
 		end()
 	}
 	return nil
+}
+
+// hold counts a request in the accounts of the other side, and waits until they have room for it. If they never have, the body is read and
+// dropped.
+func (s *session) hold(h head) (f access.InFlight, err error) {
+	a, ok := s.l.handler.(rpc.Accountant)
+	if !ok {
+		return f, nil
+	}
+	f = access.NewInFlight(a.Accounts(&s.peer))
+	if err = s.inFlight(&f, access.Requests, int64(h.size)); exceedsLimit(err) {
+		err = cmp.Or(s.in.skip(h), err)
+	}
+	return f, err
+}
+
+// inFlight counts n bytes, and waits until there is room for them.
+func (s *session) inFlight(f *access.InFlight, d access.Direction, n int64) error {
+	err := f.Take(d, n, s.wait)
+	s.in.resume()
+	if errors.Is(err, access.ErrGone) {
+		return net.ErrClosed
+	}
+	return err
+}
+
+// exceedsLimit reports whether a message never has room in an account.
+func exceedsLimit(err error) bool {
+	_, ok := errors.AsType[*access.LimitError](err)
+	return ok
 }
 
 // turn waits until the handler lets the request be served.
@@ -341,8 +383,13 @@ func (s *session) pace() error {
 func (s *session) reserve(x *rpc.Exchange) error {
 	sizer, ok := s.l.handler.(rpc.Sizer)
 	n := int64(0)
-	if ok && s.queue != nil {
+	if ok && (s.queue != nil || x.InFlight.Counts()) {
 		n = sizer.Size(x)
+	}
+	if err := s.inFlight(&x.InFlight, access.Answers, n); exceedsLimit(err) {
+		return fmt.Errorf("%w: an answer of %d bytes: %w", rpc.ErrRefused, n, err)
+	} else if err != nil {
+		return err
 	}
 	room, has := budget.Charge{}, true
 	if n > 0 {
@@ -380,7 +427,9 @@ func (s *session) answered(x *rpc.Exchange, r *rpc.Response, err error) {
 	if full {
 		s.ease()
 	}
+	x.InFlight.Set(access.Requests, 0)
 	if gone {
+		x.InFlight.Release()
 		r.Release()
 		return
 	}
@@ -401,5 +450,7 @@ func (s *session) answered(x *rpc.Exchange, r *rpc.Response, err error) {
 		rpc.NewFault("", err).Append(&f.Gather)
 	}
 	f.charge = s.queue.Force(int64(f.Own()))
+	x.InFlight.Set(access.Answers, int64(f.body()))
+	f.inFlight, x.InFlight = x.InFlight, access.InFlight{}
 	s.out.send(f, alone)
 }
