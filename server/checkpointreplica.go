@@ -20,8 +20,8 @@ import (
 	"thole.example/state"
 )
 
-// CheckpointReplica makes a server one that serves the checkpoints of a training to readers (rpc.OpFollow), and changes nothing. It outlives
-// the training, and needs none of its servers.
+// CheckpointReplica makes a server one that serves the checkpoints of a training to readers (rpc.OpFollow), and changes nothing. It
+// outlives the training, and needs none of its servers.
 //
 //   - The checkpoint is restored into a job without tasks by the code that restores a training. The clock of its matrices is the number of
 //     steps that the training had made.
