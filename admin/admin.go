@@ -127,6 +127,7 @@ func (a *Admin) Status(ctx context.Context) Status {
 		Stats: stats, Jobs: jobs, Memory: Memory{Limit: a.Ledger.Total(), Used: map[string]int64{}},
 	}
 	out.Standbys, out.Dropped = a.Server.Standbys()
+	out.Replica = a.Server.ReplicaStatus()
 	out.Copy, out.CopyReads = a.Server.Copying(), a.Server.CopyReads()
 	for c, n := range a.Ledger.Used() {
 		out.Memory.Used[budget.Class(c).String()] = n

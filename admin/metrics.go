@@ -65,6 +65,9 @@ const (
 	copyUnreplayed
 	copyIdle
 	copyReads
+	replicaStep
+	replicaLoads
+	replicaBehind
 	memoryBytes
 	memoryLimit
 	connections
@@ -118,6 +121,9 @@ func metrics() []metric {
 		{"thole_copy_unreplayed_bytes", gauge, "", "at a standby: bytes that it has copied and not replayed"},
 		{"thole_copy_idle_seconds", gauge, "", "at a standby: time since its last progress; 0: it has everything"},
 		{"thole_copy_reads_total", counter, "", "requests of readers that were answered from the copy of another server's job"},
+		{"thole_replica_step", gauge, "", "at a server of checkpoints (0 elsewhere): steps made at the checkpoint that it serves"},
+		{"thole_replica_loads_total", counter, "", "checkpoints that it has loaded"},
+		{"thole_replica_behind", gauge, "", "1: it does not serve the newest checkpoint, or has none; thole status says why"},
 		{"thole_memory_bytes", gauge, "class", "bytes of the ledger by class: " + classNames()},
 		{"thole_memory_limit_bytes", gauge, "", "bytes that all classes may take together; 0: no bound"},
 		{"thole_connections", gauge, "", "open connections"},
@@ -268,6 +274,17 @@ func (s *scrape) copies(status *Status) {
 	s.put(copyUnreplayed, float64(copied.Unreplayed))
 	s.put(copyIdle, copied.Idle)
 	s.put(copyReads, float64(status.CopyReads))
+	var served server.ReplicaStatus
+	if status.Replica != nil {
+		served = *status.Replica
+	}
+	step := 0
+	if served.Checkpoint != nil {
+		step = served.Checkpoint.Step
+	}
+	s.put(replicaStep, float64(step))
+	s.put(replicaLoads, float64(served.Loads))
+	s.put(replicaBehind, flag(served.Error != ""))
 }
 
 func (s *scrape) log(job string, l *server.LogStatus) {

@@ -25,6 +25,8 @@ type Status struct {
 	// CopyReads is how many requests of readers were answered from copies of other servers' jobs since the process began.
 	CopyReads int64              `json:"copyReads,omitempty"`
 	Copy      *server.CopyStatus `json:"copy,omitempty"` // of another server's logs; nil: this one copies none
+
+	Replica *server.ReplicaStatus `json:"replica,omitempty"` // which checkpoint it serves; nil: it has jobs of its own
 }
 
 // Memory is bytes by class of the ledger.

@@ -2,8 +2,9 @@ package budget
 
 import "math"
 
-// Left is how many bytes more the lasting classes (tables, metadata, connections, modules) have room for. What messages and
-// staged deltas have for now does not count: it goes when others need the room, or it goes to disk.
+// Left is how many bytes more tables have room for next to what the lasting classes have (tables, metadata, connections, modules), or
+// below 0 how many were counted with Force without room. What messages and staged deltas have for now does not count: it goes when others
+// need the room, or it goes to disk.
 func (l *Ledger) Left() int64 {
 	if l == nil {
 		return math.MaxInt64
@@ -13,7 +14,7 @@ func (l *Ledger) Left() int64 {
 	return l.lastingLeft(Tables)
 }
 
-// lastingLeft is how many bytes more of a lasting class there is room for. The ledger is locked.
+// lastingLeft is how many bytes more of a lasting class there is room for, below 0 if there are too many. The ledger is locked.
 func (l *Ledger) lastingLeft(c Class) int64 {
 	left := l.total - l.reserve
 	for k, b := range l.bounds {
@@ -23,7 +24,10 @@ func (l *Ledger) lastingLeft(c Class) int64 {
 			left -= b.Floor
 		}
 	}
-	return min(max(left, 0)+l.floorLeft(c), l.bounds[c].Ceiling-l.used[c])
+	if floor := l.floorLeft(c); floor > 0 {
+		left = max(left, 0) + floor
+	}
+	return min(left, l.bounds[c].Ceiling-l.used[c])
 }
 
 // Hold counts n bytes of a lasting class if they have room beside what the lasting classes have, and a *TooLarge otherwise: it
@@ -34,8 +38,8 @@ func (l *Ledger) Hold(c Class, n int64) (Charge, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if left := l.lastingLeft(c); n > left {
-		return Charge{}, &TooLarge{Class: c, Wanted: n, Most: max(left, 0), Beside: l.lasts()}
+	if left := max(l.lastingLeft(c), 0); n > left {
+		return Charge{}, &TooLarge{Class: c, Wanted: n, Most: left, Beside: l.lasts()}
 	}
 	l.used[c] += n
 	l.serve()

@@ -40,6 +40,14 @@ func TestHold(t *testing.T) {
 	if used := l.Used(); used != (Usage{Program: 1000}) {
 		t.Errorf("used %v in the end", used)
 	}
+	forced := l.Force(Tables, 1000)
+	if left := l.Left(); left != 1000-125-4*31-1000 {
+		t.Errorf("%d bytes left for tables that have more than there is room for", left)
+	}
+	if _, err := l.Hold(Tables, 0); err != nil {
+		t.Errorf("no room for nothing: %v", err)
+	}
+	forced.Release()
 	var none *Ledger
 	if c, err := none.Hold(Tables, 1<<60); err != nil || c.Raise(5) != nil || none.Left() < 1<<60 || none.Lasting() != 0 {
 		t.Error("a nil ledger counts")

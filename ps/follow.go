@@ -90,7 +90,7 @@ func (m *Matrix) alike(as *matrix.Meta) bool {
 
 // followed takes what a server tells of the matrices.
 func (l *link) followed(now *rpc.Followed, fresh []*Matrix) error {
-	l.lag = now.Replica
+	l.lag, l.served = now.Replica, now.Checkpoint
 	if len(now.Matrices) < len(fresh) {
 		return fmt.Errorf("ps: server %s has %d matrices of job %q, the first server has %d: %w",
 			l.addr, len(now.Matrices), l.c.o.Job, len(fresh), rpc.ErrNotFound)
@@ -125,7 +125,8 @@ const cutTries = 12
 // Cut gives the values of the lookups as they all are at one moment: of every matrix at the clock that [Matrix.AsOf] tells
 // afterwards, with all that the tasks pushed before it and nothing later, on all servers. It waits for the next clock if the
 // servers are not at the same one. What a server reads comes in one message. Under ASP matrices have no such moments, and are
-// read as they are.
+// read as they are. Where servers serve checkpoints, the moment is the newest checkpoint that one of them has loaded, for which it waits at
+// the others, and the clock is its number of steps.
 func (c *Client) Cut(ctx context.Context, lookups []matrix.Lookup) ([]matrix.Block, error) {
 	if err := c.begin(ctx, "cut", nil); err != nil {
 		return nil, err
@@ -137,6 +138,9 @@ func (c *Client) Cut(ctx context.Context, lookups []matrix.Lookup) ([]matrix.Blo
 	for try, ahead := 0, 0; ; try, ahead = try+1, 2*ahead+try {
 		if err := c.lookAround(ctx); err != nil {
 			return nil, err
+		}
+		if c.links[0].served != nil { // the next clock is that of a checkpoint which may never come
+			ahead = 0
 		}
 		reads, err := c.readings(lookups)
 		if err != nil {

@@ -22,11 +22,12 @@ type link struct {
 	seq    uint64   // number of the last change
 	done   uint64   // the last change that the server had made when the client came back
 	log    []*exchange
-	lost   error           // why there is no connection
-	trying context.Context // ends when the client stops trying to make one
-	stop   func()          // ends it
-	lag    *rpc.Lag        // of a reader that reads from a copy; nil: it does not
-	near   nearby          // likewise
+	lost   error                 // why there is no connection
+	trying context.Context       // ends when the client stops trying to make one
+	stop   func()                // ends it
+	lag    *rpc.Lag              // of a reader that reads from a copy; nil: it does not
+	served *rpc.ServedCheckpoint // of a reader whose server serves checkpoints; nil: it does not
+	near   nearby                // likewise
 }
 
 // exchange is a request to a server, and its answer. Changes (requests with a number) stay in the log of their link until

@@ -45,6 +45,8 @@ func ParseReadFrom(name string) (ReadFrom, error) {
 type Source struct {
 	Addr string
 	Lag  *rpc.Lag // of a copy, when the client connected or last cut; nil: the values are the server's own
+	// Checkpoint is the one that a server of checkpoints had loaded then; nil: it is none.
+	Checkpoint *rpc.ServedCheckpoint
 	// RoundTrip is the lowest of a few small requests, when the source was chosen; 0: there was no choice.
 	RoundTrip time.Duration
 }
@@ -54,7 +56,7 @@ func (c *Client) Sources() []Source {
 	out := make([]Source, len(c.links))
 	for i, l := range c.links {
 		if l.conn != nil {
-			out[i] = Source{l.addr, l.lag, l.near.roundTrip}
+			out[i] = Source{Addr: l.addr, Lag: l.lag, Checkpoint: l.served, RoundTrip: l.near.roundTrip}
 		}
 	}
 	return out

@@ -73,6 +73,17 @@ type Followed struct {
 	Clock    int              `json:"clock"` // the slowest of the tasks' own
 	Matrices []FollowedMatrix `json:"matrices"`
 	Replica  *Lag             `json:"replica,omitempty"` // nil: the values are the server's own, not those of a copy
+	// Checkpoint is the one from which the values are; nil: tasks push them.
+	Checkpoint *ServedCheckpoint `json:"checkpoint,omitempty"`
+}
+
+// ServedCheckpoint is a checkpoint that a server has loaded for readers.
+type ServedCheckpoint struct {
+	Path string `json:"path"`         // within the server's bucket
+	ID   string `json:"id,omitempty"` // what tells it from others at that path; "": not known
+	// Step is how many steps the training had made, and the clock of the matrices.
+	Step     int       `json:"step"`
+	Modified time.Time `json:"modified,omitzero"` // when it was written; zero: the bucket does not know
 }
 
 // Lag is how far the copy of a job lags behind the server from which it is copied.

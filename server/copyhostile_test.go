@@ -65,6 +65,7 @@ func (r *keptRole) names() int {
 type pair struct {
 	t       *testing.T
 	net     *mem.Network
+	at      [2]string // addresses
 	disks   [2]*journaltest.Disk
 	servers [2]*server.Server
 	roles   [2]*keptRole
@@ -74,25 +75,36 @@ type pair struct {
 func pairOf(t *testing.T, base int64, run func(t *testing.T, p *pair)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		p := &pair{t: t, net: &mem.Network{}}
 		ctx, stop := context.WithCancel(t.Context())
-		bucket := &blob.Mem{}
-		for i, addr := range []string{"a", "b"} {
-			p.disks[i], p.roles[i] = journaltest.NewDisk(uint64(i)), &keptRole{held: i == 0}
-			s := &server.Server{Funcs: table(t), Codecs: codecs, Bucket: bucket, Logs: p.disks[i].Start(), LogBase: base, Replicas: 2, Role: p.roles[i],
-				Ledger: budget.New(256 << 20)}
-			go s.Relieve(ctx)
-			l, err := p.net.Listen(ctx, addr, s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = l.Close() }()
-			p.servers[i] = s
-		}
+		p, end := newPair(ctx, t, &mem.Network{}, [2]string{"a", "b"}, base)
+		defer end()
 		run(t, p)
 		stop()
 		time.Sleep(time.Hour)
 	})
+}
+
+// newPair starts two servers, of which the first has the role; end closes what they listen at.
+func newPair(ctx context.Context, t *testing.T, net *mem.Network, at [2]string, base int64) (p *pair, end func()) {
+	t.Helper()
+	p = &pair{t: t, net: net, at: at}
+	bucket, all := &blob.Mem{}, []rpc.Listener{}
+	for i, addr := range at {
+		p.disks[i], p.roles[i] = journaltest.NewDisk(uint64(i)), &keptRole{held: i == 0}
+		s := &server.Server{Funcs: table(t), Codecs: codecs, Bucket: bucket, Logs: p.disks[i].Start(), LogBase: base, Replicas: 2, Role: p.roles[i],
+			Ledger: budget.New(256 << 20)}
+		go s.Relieve(ctx)
+		l, err := net.Listen(ctx, addr, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.servers[i], all = s, append(all, l)
+	}
+	return p, func() {
+		for _, l := range all {
+			_ = l.Close()
+		}
+	}
 }
 
 // follow has the second server copy the logs of one that it dials, until the connection ends; then it says why it ended.

@@ -28,6 +28,9 @@ type Unfinished struct {
 // Drain answers when these are there, or ctx ends; nothing is waited for of jobs that write none, or where what they did is in a log. Jobs
 // that come to their end meanwhile are not told of. The others, by name, are as they were: nobody is sent away.
 func (s *Server) Drain(ctx context.Context) []Unfinished {
+	if s.Replica != nil {
+		return nil
+	}
 	s.mu.Lock()
 	s.leaving = true
 	jobs := slices.SortedFunc(maps.Values(s.jobs), func(a, b *job) int { return strings.Compare(a.full.String(), b.full.String()) })

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -32,7 +34,7 @@ func (s *Server) follow(_ *member, x *rpc.Exchange) {
 	}
 	switch m := at.member.Load(); {
 	case !there:
-		x.Fail(fmt.Errorf("job %q: %w: nobody has joined it, or it has ended", a.Job, rpc.ErrNotFound))
+		x.Fail(fmt.Errorf("job %q: %w: %w", a.Job, rpc.ErrNotFound, cmp.Or(s.servesAnother(x), errNoJob)))
 		return
 	case m != nil && !m.reads && !m.over.Load():
 		x.Fail(fmt.Errorf("task %d of job %q follows over its own connection: %w", m.task, m.job.name, rpc.ErrRefused))
@@ -53,10 +55,16 @@ func (s *Server) follow(_ *member, x *rpc.Exchange) {
 	at.member.Store(m)
 	j.submit(deed(func() {
 		now := j.followed()
-		now.Replica = lag
+		now.Replica, now.Checkpoint = lag, j.served.Load()
 		j.answerJSON(&request{x: x}, now)
 	}))
 }
+
+// errNoJob is why a job is not there.
+var errNoJob = errors.New("nobody has joined it, or it has ended")
+
+// inOrder reports whether reads have a place among what the mailbox of the job does: after what was replayed, or loaded, before.
+func (m *member) inOrder() bool { return m.accepts.copied() || m.job.served.Load() != nil }
 
 // followed is what there is to read, in the job's mailbox.
 func (j *job) followed() rpc.Followed {
@@ -84,8 +92,8 @@ func (s *Server) readAt(m *member, x *rpc.Exchange, g *gather) {
 	case failed != nil:
 		g.free()
 		x.Fail(*failed)
-	case needs == nil && !makes && m.accepts.copied():
-		j.submit(deed(func() { j.read(g) })) // after what was replayed before
+	case needs == nil && !makes && m.inOrder():
+		j.submit(deed(func() { j.read(g) }))
 	case needs == nil && !makes:
 		j.readNow(g)
 	case needs == nil:

@@ -278,7 +278,7 @@ func (s *Server) get(m *member, x *rpc.Exchange) {
 		}
 	}
 	switch {
-	case m.accepts.copied(): // after what was replayed before
+	case m.inOrder():
 		j.submit(deed(func() { b.start(visits) }))
 		return
 	case m.changes.Load() == 0:

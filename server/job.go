@@ -41,11 +41,12 @@ type job struct {
 	still  stillness
 	ctx    context.Context // ends with the job, or when it fails
 	cancel context.CancelCauseFunc
-	loads  sync.WaitGroup         // that run
-	gone   chan struct{}          // closed when the job has ended and given everything back
-	done   atomic.Bool            // it has ended, and come to its end
-	log    *jobLog                // nil: what it does is not logged
-	copy   atomic.Pointer[copyIn] // it is a copy of another server's; nil: it is not, or not any more
+	loads  sync.WaitGroup                       // that run
+	gone   chan struct{}                        // closed when the job has ended and given everything back
+	done   atomic.Bool                          // it has ended, and come to its end
+	log    *jobLog                              // nil: what it does is not logged
+	copy   atomic.Pointer[copyIn]               // it is a copy of another server's; nil: it is not, or not any more
+	served atomic.Pointer[rpc.ServedCheckpoint] // whose values it has; nil: it has those of tasks
 
 	// What follows is the mailbox's.
 	core    *ssp.Job[*delta, *request]

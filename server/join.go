@@ -167,6 +167,21 @@ func (s *Server) enter(a *joinArgs, log *jobLog) (*job, error) {
 
 // newJob is a job that nobody has joined. The server is locked.
 func (s *Server) newJob(full access.JobName, log *jobLog) *job {
+	j := s.makeJob(full, log)
+	s.addJob(j)
+	return j
+}
+
+// addJob has requests find a job by its name. The server is locked.
+func (s *Server) addJob(j *job) {
+	if s.jobs == nil {
+		s.jobs = map[access.JobName]*job{}
+	}
+	s.jobs[j.full] = j
+}
+
+// makeJob is newJob for one that requests do not find yet. The server is locked.
+func (s *Server) makeJob(full access.JobName, log *jobLog) *job {
 	j := &job{name: full.Name, full: full, owner: s.Tokens.Owner(full.Owner), server: s, core: ssp.NewJob[*delta, *request](full.Name),
 		members: map[int64]*member{}, gone: make(chan struct{}), log: log}
 	j.box.of, j.ownerGate = j, s.shares.of(j.owner)
@@ -177,10 +192,6 @@ func (s *Server) newJob(full access.JobName, log *jobLog) *job {
 		j.account = access.NewAccount("job", s.JobLimits)
 	}
 	j.accounts = accountsOf(j)
-	if s.jobs == nil {
-		s.jobs = map[access.JobName]*job{}
-	}
-	s.jobs[full] = j
 	if log != nil {
 		log.of(j)
 		j.core.Record()

@@ -118,7 +118,7 @@ func (s *Server) fill(j *job, stores []*store, a *rpc.Load, place func()) (err e
 			return fmt.Errorf("load %s: %w", a.Path, err)
 		}
 	}
-	return l.swap(j, place)
+	return l.swap(j, swapping{before: place})
 }
 
 // loading is partitions that are being loaded, beside those that they will replace.
@@ -262,27 +262,41 @@ func (l *loading) counted(into *loaded, how string) error {
 	return nil
 }
 
-// swap puts what was loaded in the place of what was there, with one place among all that the job tells its partitions, and calls place
-// when it has that. A save of what was there ends.
-func (l *loading) swap(j *job, place func()) error {
+// swapping is what the mailbox of a job does when loaded values have their place among all that it tells its partitions: before the
+// partitions are told, and after. Both may be nil.
+type swapping struct{ before, after func() }
+
+// swap puts what was loaded in the place of what was there, with one place among all that the job tells its partitions. A save of what was
+// there ends.
+func (l *loading) swap(j *job, at swapping) error {
 	errs := make([]error, len(l.fresh))
 	var wg sync.WaitGroup
 	wg.Add(len(l.fresh) + 1)
 	j.submit(deed(func() {
 		defer wg.Done()
-		place()
-		still := j.still.own()
-		still.RLock()
-		defer still.RUnlock()
-		for i := range l.fresh {
-			f := l.fresh[i]
-			if f.to.post(f.to.deed(func() { defer wg.Done(); errs[i] = f.swap() })) {
-				j.later.idle = append(j.later.idle, f.to)
-			}
+		if at.before != nil {
+			at.before()
+		}
+		l.postSwap(j, errs, &wg)
+		if at.after != nil {
+			at.after()
 		}
 	}))
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// postSwap tells the partitions, in the job's mailbox. It counts each of them done.
+func (l *loading) postSwap(j *job, errs []error, wg *sync.WaitGroup) {
+	still := j.still.own()
+	still.RLock()
+	defer still.RUnlock()
+	for i := range l.fresh {
+		f := l.fresh[i]
+		if f.to.post(f.to.deed(func() { defer wg.Done(); errs[i] = f.swap() })) {
+			j.later.idle = append(j.later.idle, f.to)
+		}
+	}
 }
 
 // swap puts it in the place of what was there, in the mailbox of the partition.

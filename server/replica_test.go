@@ -19,8 +19,8 @@ import (
 
 // reader follows a job at the first server, or at the second where that has a copy.
 func (p *pair) reader(o ps.Options) (*ps.Client, error) {
-	o.Network, o.Servers, o.Job = p.net, []string{"a"}, "j"
-	o.Replicas = func(context.Context, int) ([]string, error) { return []string{"b"}, nil }
+	o.Network, o.Servers, o.Job = p.net, p.at[:1], "j"
+	o.Replicas = func(context.Context, int) ([]string, error) { return p.at[1:], nil }
 	return ps.Follow(p.t.Context(), o)
 }
 
@@ -33,9 +33,9 @@ func (r *keptRole) hold(is bool) {
 // copies has the second server copy the logs of the first and waits until it is synchronous.
 func (p *pair) copies() (copying *server.Copying, cut func()) {
 	p.t.Helper()
-	copying = p.servers[1].NewCopying("b")
-	copying.Reads = "b"
-	conn, over := p.follow(copying, "a")
+	copying = p.servers[1].NewCopying(p.at[1])
+	copying.Reads = p.at[1]
+	conn, over := p.follow(copying, p.at[0])
 	p.becomesSynchronous(time.Minute)
 	time.Sleep(time.Second) // it has replayed what there is
 	p.t.Cleanup(func() {

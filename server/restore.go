@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"thole.example/blob"
 	"thole.example/budget"
 	"thole.example/matrix"
 	"thole.example/rpc"
@@ -72,14 +73,35 @@ func (s *Server) restore(ctx context.Context, j *job, stores []*store, path stri
 	if err != nil {
 		return out, err
 	}
-	chain, err := state.OpenChain(ctx, j.bucket(), path)
+	last, err := s.restoreFrom(ctx, j, stores, j.bucket(), path, swapping{before: place})
+	if err != nil {
+		return out, err
+	}
+	out = rpc.Restored{Job: last.Job, Plan: last.Plan, Clock: last.Clock}
+	for _, st := range stores {
+		m, err := last.Find(st.meta.Name)
+		if err != nil {
+			return out, err
+		}
+		out.Matrices = append(out.Matrices, rpc.RestoredMatrix{Name: st.meta.Name, Clock: m.Clock, Steps: m.Steps()})
+	}
+	j.tracked.put(state.Link{}, state.Link{Path: path, ID: last.ID})
+	j.tracked.confirm(last.ID)
+	_ = s.setTarget(j, path, over) // another job may have it: then this one does not replace it
+	return out, nil
+}
+
+// restoreFrom is restore from a bucket, for a job that may not write the checkpoint.
+func (s *Server) restoreFrom(ctx context.Context, j *job, stores []*store, from blob.Bucket, path string, swap swapping) (
+	*state.Checkpoint, error) {
+	chain, err := state.OpenChain(ctx, from, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return out, &kindError{err, rpc.ErrNotFound}
+		return nil, &kindError{err, rpc.ErrNotFound}
 	case errors.Is(err, state.ErrBase):
-		return out, &kindError{err, rpc.ErrRefused}
+		return nil, &kindError{err, rpc.ErrRefused}
 	case err != nil:
-		return out, err
+		return nil, err
 	}
 	defer func() {
 		for _, in := range chain {
@@ -88,31 +110,21 @@ func (s *Server) restore(ctx context.Context, j *job, stores []*store, path stri
 	}()
 	for _, in := range chain {
 		if err := in.VerifyRest(ctx); err != nil {
-			return out, err
+			return nil, err
 		}
 	}
 	l := loading{s: s}
 	defer l.drop()
-	last := chain[len(chain)-1]
-	out = rpc.Restored{Job: last.Checkpoint.Job, Plan: last.Plan, Clock: last.Clock}
 	for _, st := range stores {
 		from, err := findAll(chain, st)
 		if err != nil {
-			return out, err
+			return nil, err
 		}
 		if err := l.restore(ctx, st, from); err != nil {
-			return out, err
+			return nil, err
 		}
-		m := from[len(from)-1].Matrix
-		out.Matrices = append(out.Matrices, rpc.RestoredMatrix{Name: st.meta.Name, Clock: m.Clock, Steps: m.Steps()})
 	}
-	if err := l.swap(j, place); err != nil {
-		return out, err
-	}
-	j.tracked.put(state.Link{}, state.Link{Path: path, ID: last.ID})
-	j.tracked.confirm(last.ID)
-	_ = s.setTarget(j, path, over) // another job may have it: then this one does not replace it
-	return out, nil
+	return chain[len(chain)-1].Checkpoint, l.swap(j, swap)
 }
 
 // restore makes the partitions here of a matrix from those of the checkpoints, however these were cut.

@@ -60,6 +60,9 @@ type Server struct {
 	// Tokens are those of the network, the owners of jobs. nil: jobs have no owners.
 	Tokens *access.Table
 
+	// Replica makes it a server of checkpoints, which changes nothing for anybody; nil: it serves jobs.
+	Replica *CheckpointReplica
+
 	// Role is what the process has to be while it answers: another may be in its place. nil: nobody else can be.
 	Role Role
 
@@ -119,7 +122,7 @@ func (s *Server) now() time.Duration {
 // Serve implements rpc.Handler.
 func (s *Server) Serve(x *rpc.Exchange) {
 	m, op := memberOf(x.From), operationOf(x.Op)
-	if err := cmp.Or(op.allowed(m, x), s.inRole(m, op, x)); err != nil {
+	if err := cmp.Or(op.allowed(m, x), s.servesOnly(op, x), s.inRole(m, op, x)); err != nil {
 		x.Fail(err)
 		return
 	}

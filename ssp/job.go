@@ -73,6 +73,8 @@ func (j *Job[D, R]) Step(now time.Duration, e Event) []Effect {
 		j.pull(&e)
 	case Look[R]:
 		j.look(&e)
+	case Jump:
+		j.jump(e)
 	case Ran:
 		j.ran(e)
 	case Join[R]:

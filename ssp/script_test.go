@@ -102,6 +102,8 @@ func (s *script) event(verb string, words []string) ssp.Event {
 		return ssp.Pull[string]{Req: req, Conn: conn, Needs: s.needs(words)}
 	case "look":
 		return ssp.Look[string]{Req: req, Needs: s.needs(words)}
+	case "jump":
+		return ssp.Jump{Clock: s.number(words[len(words)-1])}
 	case "barrier":
 		return ssp.Pull[string]{Req: req, Conn: conn, Needs: []ssp.Need{{Clock: s.number(words[len(words)-1])}}, Exact: true}
 	case "update":

@@ -47,6 +47,9 @@ last checkpoints then. It answers nothing while it does not hold the role, and e
 With --log, --coordinate and --replicas 2 the process that waits copies the log of the one that has the role, which acknowledges nothing
 that the other has not: it takes over where that one was, and nobody goes back.
 
+With --replica-of FOLDER it serves the newest checkpoint of a training to readers (thole psf --job), and newer ones when they are there,
+during the training and after it; it takes no jobs and changes nothing.
+
 Asked to end (SIGTERM, Ctrl-C) it takes no new jobs, and those that write checkpoints write one, for which it waits --grace at most; then it
 ends, with exit code 75 if jobs were running. With --log it waits for nothing.`,
 		Example: "  thole server --listen 127.0.0.1:7001 --store /data/models\n  thole server --listen unix:/run/thole.sock\n" +
@@ -55,7 +58,8 @@ ends, with exit code 75 if jobs were running. With --log it waits for nothing.`,
 			"  thole server --listen :7001 --tls-cert cert.pem --tls-key key.pem --tokens tokens --admin 127.0.0.1:9001\n" +
 			"  thole server --listen :7001 --advertise host1 --store /data/models --coordinate etcd://host0:2379 --role 0\n" +
 			"  thole server --listen 127.0.0.1:0 --coordinate dir:coordination --role 1 --lease 3s\n" +
-			"  thole server --listen 127.0.0.1:0 --coordinate dir:coordination --role 1 --log /data/log --replicas 2",
+			"  thole server --listen 127.0.0.1:0 --coordinate dir:coordination --role 1 --log /data/log --replicas 2\n" +
+			"  thole server --listen :7101 --store /data/models --replica-of ctr/checkpoints",
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			placed, err := e.config(c.Context(), c, file)
 			if err != nil {
@@ -110,6 +114,7 @@ ends, with exit code 75 if jobs were running. With --log it waits for nothing.`,
 	o.watch.flags(c.Flags())
 	o.claiming.flags(c.Flags())
 	o.replication.flags(c.Flags())
+	o.serves.flags(c.Flags())
 	c.Flags().DurationVar(&o.grace, "grace", defaultGrace, "how long a server that is asked to end (SIGTERM, Ctrl-C) waits for the "+
 		"checkpoints of its jobs; asked once more it ends at once")
 	c.Flags().BoolVar(&quiet, "quiet", false, "print warnings only")
@@ -151,6 +156,7 @@ type serverOptions struct {
 	watch            watch
 	claiming         claiming
 	replication      replication
+	serves           checkpointReplica
 	grace            time.Duration
 }
 
@@ -270,6 +276,9 @@ func serve(ctx, asked context.Context, e *env, o *serverOptions, log *slog.Logge
 		return err
 	}
 	s.Scratch = o.scratch
+	if s.Replica, err = o.replica(); err != nil {
+		return err
+	}
 	if s.JobLimits, err = o.guard.limits(); err != nil {
 		return err
 	}
@@ -279,7 +288,7 @@ func serve(ctx, asked context.Context, e *env, o *serverOptions, log *slog.Logge
 	}
 	s.Tokens = n.Tokens // before jobs come back from logs, which have owners
 	go s.Relieve(ctx)
-	seen := &admin.Admin{Server: s, Ledger: o.ledger, Ready: role.notReady}
+	seen := &admin.Admin{Server: s, Ledger: o.ledger, Ready: func() error { return cmp.Or(role.notReady(), s.ReplicaReady()) }}
 	left := o.drain(ctx, asked, s, func() { seen.Stop() }, end, log)
 	if role != nil {
 		s.Role = role
@@ -312,6 +321,11 @@ func serve(ctx, asked context.Context, e *env, o *serverOptions, log *slog.Logge
 		return err
 	}
 	defer unseen()
+	if s.Replica != nil {
+		loads := make(chan struct{})
+		go func() { defer close(loads); s.ServeCheckpoints(ctx) }()
+		defer func() { end(); <-loads }()
+	}
 	if o.ledger != nil {
 		dropCode()
 		go boundHeap(ctx, o.ledger.Total(), besideHeap)

@@ -43,6 +43,12 @@ func printStatus(out io.Writer, now, before *look) {
 	printOperations(out, now, before)
 	printTokens(out, s.Tokens)
 	printCopies(out, s)
+	if s.Replica != nil {
+		fmt.Fprintln(out, escaped(replicaText(s)))
+		if s.Replica.Error != "" {
+			fmt.Fprintf(out, "the newest checkpoint is not served: %s\n", escaped(s.Replica.Error))
+		}
+	}
 	for i := range s.Jobs {
 		printJob(out, &s.Jobs[i])
 	}
