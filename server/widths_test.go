@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"thole.example/blob"
 	"thole.example/matrix"
@@ -138,6 +139,37 @@ func TestWidthsRefused(t *testing.T) {
 		fails(t, "range", p.Create(ctx, "range", m), rpc.ErrRefused, "its rows are cut into 3 bands, and its columns have several widths")
 		err := p.Create(ctx, "column", dense)
 		fails(t, "dense", err, err, "several widths in a dense matrix")
+		return nil
+	})
+}
+
+// TestWidthsCharged: a server charges columns for the rows that they store.
+func TestWidthsCharged(t *testing.T) {
+	const n = 20_000
+	m := matrix.Meta{Name: "w", Rows: 32, Cols: n, DType: matrix.F32, Layout: matrix.RowSparse, Rule: "adagrad"}
+	narrow := m
+	narrow.Name, narrow.Widths = "n", []matrix.Width{{Cols: matrix.Range{Lo: 100, Hi: n}, Rows: 2}}
+	f := newFleet(t, "mem", 1, &blob.Mem{}, []matrix.Meta{m, narrow})
+	f.run(1, ssp.BSP, func(ctx context.Context, p *ps.Client, _ int) error {
+		d := &matrix.Cols[float32]{Idx: make([]int64, n), Val: make([]float32, n*m.Rows)}
+		for i := range d.Idx {
+			d.Idx[i] = int64(i)
+		}
+		for _, name := range []string{"w", "n"} {
+			if err := p.Push(name, matrix.Block{At: m.Rect(), Data: d}.Clone()); err != nil {
+				return err
+			}
+		}
+		if err := errors.Join(p.Clock(ctx, 1, 0.1), p.Flush(ctx)); err != nil {
+			return err
+		}
+		takes := func(at int) int64 { return f.served[0].Status(ctx)[0].Tables[at].Bytes }
+		for end := time.Now().Add(10 * time.Second); f.served[0].Status(ctx)[0].Tables[1].Columns < n && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
+		if wide, narrow := takes(0), takes(1); narrow < 30*n || narrow > wide/3 {
+			return fmt.Errorf("columns of 32 rows take %d bytes, and of 2 rows %d", wide, narrow)
+		}
 		return nil
 	})
 }
