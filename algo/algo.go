@@ -259,7 +259,8 @@ type Conf struct {
 
 	Formats map[string]string // Angel's formats in which the layers of a kind are saved, where their entry names none
 
-	Storage matrix.DType // in which servers keep the weights of features; Invalid: float32
+	Storage matrix.DType   // in which servers keep the weights of features; Invalid: float32
+	Widths  []matrix.Width // numbers of factors of features that have fewer than the embeddings
 
 	// The tables that names in a graph.json are looked up in; nil: those of the packages. Servers have tables of their own,
 	// in which the same rules must be.

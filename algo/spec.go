@@ -66,6 +66,7 @@ func (b *builder) spec(e *graph.Entry, i int) (layer.Spec, error) {
 	s := layer.Spec{
 		Name: e.Name, OutputDim: e.OutputDim, Factors: e.NumFactors, Fields: c.Size.Fields, Rank: e.Rank,
 		Dim: c.Dim, ColLo: c.ColLo, Sparse: c.Sparse, Dense: b.dense, Init: c.Init, Keep: c.Keep, Storage: c.Storage,
+		Widths: c.Widths,
 		Format: e.OutputFormat,
 	}
 	if s.Fields == 0 {

@@ -219,6 +219,20 @@ func (t *batch) clearGrads() {
 	}
 }
 
+// narrow clears the gradients of rows that columns do not store.
+func (t *batch) narrow() {
+	for i := range t.params {
+		m, plan := &t.params[i], t.asked[i].Plan
+		if len(m.Widths) == 0 || plan == nil { // which keyed matrices have
+			continue
+		}
+		rows := int(m.Rows)
+		for j, col := range plan.Unique() {
+			clear(t.grads[i].Val[j*rows:][m.RowsOf(col):rows])
+		}
+	}
+}
+
 // pushCounts pushes how often the batch shows each column of a plan, and how often with a click: a label above 0.
 func (t *batch) pushCounts(p Params, name string, plan matrix.Plan, at []uint32) error {
 	counter, ok := p.(Counter)

@@ -135,6 +135,7 @@ func (r *Run) Step(b *data.Batch, params []matrix.Block) (lossSum float64, err e
 		}
 		lossSum += loss
 	}
+	r.batch.narrow()
 	return lossSum, nil
 }
 

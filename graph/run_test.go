@@ -199,6 +199,25 @@ func TestClip(t *testing.T) {
 	}
 }
 
+// Rows that columns do not store have no gradients, which the norm of all gradients would count else.
+func TestNarrow(t *testing.T) {
+	plan := &Index{}
+	plan.Build([]int64{30, 5, 12, 5})
+	wide := Param{Meta: matrix.Meta{Name: "w", Rows: 3, Cols: 40}}
+	narrow := wide
+	narrow.Widths = []matrix.Width{{Cols: matrix.Range{Lo: 5, Hi: 12}, Rows: 1}, {Cols: matrix.Range{Lo: 12, Hi: 20}, Rows: 2}}
+	ones := func() Values { return Values{Val: []float32{1, 1, 1, 1, 1, 1, 1, 1, 1}} }
+	b := batch{params: []Param{wide, narrow}, grads: []Values{ones(), ones()}}
+	b.lookedUp = &lookedUp{asked: []Lookup{{Plan: plan}, {Plan: plan}}}
+	b.narrow()
+	want := map[int64][]float32{5: {1, 0, 0}, 12: {1, 1, 0}, 30: {1, 1, 1}}
+	for i, col := range plan.Unique() {
+		if got := b.grads[1].Val[3*i:][:3]; !slices.Equal(got, want[col]) || slices.Contains(b.grads[0].Val, 0) {
+			t.Errorf("gradients of column %d are %v, want %v", col, got, want[col])
+		}
+	}
+}
+
 // A batch with a feature that a matrix does not have is told with its row, whoever finds out.
 func TestOutside(t *testing.T) {
 	for _, kind := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {

@@ -17,7 +17,8 @@ import (
 // With F fields (outputdim = F*k) an example gives F vectors, one for each field: its value's, the sum or mean of those of
 // several values, zeros of none. Where fields are not known, every example has to have F values, in ascending order of
 // columns. Without an outputdim an example gives as many vectors as it has values, which only crosses take that sum over all
-// of them. Vectors start normal with deviation 0.05: at a deviation of 1e-5, which is Angel's, networks never leave them.
+// of them. Features may have fewer factors (Spec.Widths): their vectors are filled up with zeros, which get no gradients. Vectors start
+// normal with deviation 0.05: at a deviation of 1e-5, which is Angel's, networks never leave them.
 var embedding = Kind{
 	Name: "embedding", Also: []string{"embeddinglayer"},
 	Keys: []string{"numfactors", "pooling", "optimizer", "init", "outputformat"},
@@ -60,8 +61,12 @@ func newEmbedding(s Spec) (graph.Layer, error) {
 	if s.OutputDim > 0 { // Angel takes a negative one, which says as little
 		l.fields = s.OutputDim / k
 	}
+	s.Sparse = s.Sparse || len(s.Widths) > 0
 	var err error
 	l.weight, err = s.features("embedding", "embedding", k, matrix.Init{Kind: "normal", Scale: 0.05})
+	if l.weight.Widths = s.Widths; err == nil {
+		err = l.weight.Check()
+	}
 	return l, err
 }
 

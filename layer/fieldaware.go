@@ -37,6 +37,9 @@ func newFieldAware(s Spec) (graph.Layer, error) {
 	if k < 1 || f < 2 || k > OutputLimit || f > OutputLimit || k*f > OutputLimit {
 		return nil, fmt.Errorf("%d fields of numfactors %d, want at least 2 and 1, and at most %d numbers for a feature", f, k, OutputLimit)
 	}
+	if len(s.Widths) > 0 {
+		return nil, fmt.Errorf("features of different numbers of factors: a feature has a vector for each field, want the same number for all")
+	}
 	l := &aware{plain: plain{name: s.Name, shape: graph.Shape{Cols: 1}}, fields: f, factors: k}
 	s.OutputDim = 0
 	if err := s.check(1); err != nil {

@@ -107,6 +107,8 @@ type Spec struct {
 	Start  []float64   // values of biases before the first push, one for each output; nil: 0
 	Keep   matrix.Keep // which columns of sparse weights are made, and which go again
 
+	// Widths are how many factors features have, where that is not Factors: vectors are filled up with zeros. Embeddings alone have them.
+	Widths  []matrix.Width
 	Storage matrix.DType // in which servers keep the weights of features; Invalid: float32
 	Format  string       // Angel's format in which the matrices are saved, by its short or full class name; "": that of the kind
 }

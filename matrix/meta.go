@@ -41,6 +41,9 @@ type Meta struct {
 	Init  Init               // values of cells before the first push
 	Keep  Keep               `json:",omitzero"` // which columns are made, and which go again
 
+	// Widths are the ranges of columns that store fewer rows than the matrix has, ascending; nil: all columns store all rows.
+	Widths []Width `json:",omitempty"`
+
 	// Storage is the type in which servers keep values of F32: F16, BF16 or I8, with a scale for each column. To whoever reads or
 	// writes them they are of DType. Invalid: they are kept as that, too.
 	Storage DType `json:",omitzero"`
@@ -86,6 +89,7 @@ func (m *Meta) Clone() Meta {
 	c.ColTypes = slices.Clone(m.ColTypes)
 	c.ColOrigins = slices.Clone(m.ColOrigins)
 	c.Saved = slices.Clone(m.Saved)
+	c.Widths = slices.Clone(m.Widths)
 	c.Dims = slices.Clone(m.Dims)
 	c.LoD = slices.Clone(m.LoD)
 	for i := range c.LoD {
@@ -162,6 +166,9 @@ func (m *Meta) Check() error {
 	}
 	if err := m.Keep.Check(); err != nil {
 		return fmt.Errorf("matrix %q: %w", m.Name, err)
+	}
+	if err := m.checkWidths(); err != nil {
+		return err
 	}
 	return m.checkDims()
 }

@@ -306,6 +306,10 @@ func (t *Table) Bind(name string, arg []byte, m *matrix.Meta) (*Call, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Name, err)
 	}
+	if common := m.CommonRows(); c.Writes.Touches(matrix.Range{Lo: common.Hi, Hi: m.Rows}) {
+		return nil, fmt.Errorf("%s: it changes rows from %d on, which some columns of the matrix do not store, want rows %v", f.Name, common.Hi,
+			common)
+	}
 	c.Atomic = c.Atomic || a.Flag(atomicName)
 	return c, nil
 }

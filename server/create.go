@@ -90,6 +90,10 @@ func (s *Server) newStore(j *job, a *rpc.Create, spec *rpc.Spec) (*store, error)
 		return nil, fmt.Errorf("matrix %q: its rows are cut into %d bands, which would admit and expire columns apart, want the "+
 			"partitioner hash or column: %w", m.Name, out.parts.Bands(), rpc.ErrRefused)
 	}
+	if len(m.Widths) > 0 && out.parts.Bands() > 1 {
+		return nil, fmt.Errorf("matrix %q: its rows are cut into %d bands, and its columns have several widths, want the partitioner hash or "+
+			"column: %w", m.Name, out.parts.Bands(), rpc.ErrRefused)
+	}
 	if m.Storage == matrix.I8 && out.parts.Bands() > 1 {
 		return nil, fmt.Errorf("matrix %q: its rows are cut into %d bands, which would have scales of their own for int8, want the partitioner "+
 			"hash or column: %w", m.Name, out.parts.Bands(), rpc.ErrRefused)

@@ -144,7 +144,7 @@ func (s *store) hinted(err error) error {
 	switch {
 	case noDisk != nil:
 		return fmt.Errorf("%w; rows could not go to disk: %w", err, *noDisk)
-	case s.job.server.Scratch == "" && s.meta.Layout == matrix.RowSparse && s.meta.Keep.MaxBytes == 0:
+	case s.job.server.Scratch == "" && s.pageable():
 		return fmt.Errorf("%w; with --scratch FOLDER rows that are not used go to disk", err)
 	case s.canPage():
 		return fmt.Errorf("%w; rows go to disk, but %d bytes of each key and some of each page stay", err, shard.KeyBytes)

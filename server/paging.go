@@ -62,8 +62,12 @@ func (d *pages) Close() error {
 
 // canPage reports whether rows of the matrix may go to disk.
 func (s *store) canPage() bool {
-	return s.job.server.Ledger != nil && s.job.server.Scratch != "" && kernel.CanDrop &&
-		s.meta.Layout == matrix.RowSparse && s.meta.Keep.MaxBytes == 0
+	return s.job.server.Ledger != nil && s.job.server.Scratch != "" && kernel.CanDrop && s.pageable()
+}
+
+// pageable reports whether rows of the matrix may go to disk on a server that has a place for them.
+func (s *store) pageable() bool {
+	return s.meta.Layout == matrix.RowSparse && s.meta.Keep.MaxBytes == 0 && len(s.meta.Widths) == 0
 }
 
 // page gives a partition of the matrix a place on disk.

@@ -162,7 +162,7 @@ func (s *Server) writer(ctx context.Context, j *job, a *rpc.Save, stores []*stor
 // number of servers.
 func (s *store) saved() matrix.Meta {
 	m := s.meta.Clone()
-	m.Rule, m.Hyper, m.Init, m.Keep, m.Storage = "", nil, matrix.Init{}, matrix.Keep{}, matrix.Invalid
+	m.Rule, m.Hyper, m.Init, m.Keep, m.Widths, m.Storage = "", nil, matrix.Init{}, matrix.Keep{}, nil, matrix.Invalid
 	m.BlockRows, m.BlockCols = s.blockRows, s.blockCols
 	return m
 }

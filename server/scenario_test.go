@@ -230,7 +230,7 @@ const (
 )
 
 func (sc *scenario) matrices() []matrix.Meta {
-	return []matrix.Meta{
+	all := []matrix.Meta{
 		{Name: "n", Rows: int64(1 + sc.tasks), Cols: scenarioCols, DType: matrix.I64, BlockCols: 20},
 		{Name: "k", Rows: 2, Cols: scenarioWidth, DType: matrix.I64, Layout: matrix.RowSparse},
 		{Name: "f", Rows: 1, Cols: scenarioCols, DType: matrix.F64, BlockCols: 9},
@@ -238,6 +238,13 @@ func (sc *scenario) matrices() []matrix.Meta {
 			Init: matrix.Init{Kind: "normal", Scale: 0.1, Seed: 5}},
 		{Name: "u", Rows: 1, Cols: 30, DType: matrix.I64, BlockCols: 10},
 	}
+	if keys := scenarioKeys(); sc.seed%2 == 0 { // some columns of "r" store one row or two
+		slices.Sort(keys)
+		all[3].Widths = []matrix.Width{
+			{Cols: matrix.Range{Lo: keys[3], Hi: keys[9]}, Rows: 1}, {Cols: matrix.Range{Lo: keys[9], Hi: keys[15]}, Rows: 2},
+		}
+	}
+	return all
 }
 
 // scenarioKeys are the columns of sparse matrices that tasks use.

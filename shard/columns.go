@@ -22,6 +22,7 @@ type listed struct {
 	hash, key uint64
 	row       uint32
 	stamp     uint8
+	table     uint8 // that the row is of, where columns have several widths
 }
 
 // Len is how many columns there are.

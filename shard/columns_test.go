@@ -24,7 +24,14 @@ var besideMetas = []matrix.Meta{
 	{Name: "narrow", DType: matrix.F32, Storage: matrix.BF16, Rule: "adagrad"},
 	{Name: "expiring", DType: matrix.F32, Rule: "adagrad", Keep: matrix.Keep{ExpireAfter: 40}},
 	{Name: "budget", DType: matrix.F32, Rule: "adagrad", Keep: matrix.Keep{MaxBytes: 1 << 20}},
+	{Name: "widths", DType: matrix.F32, Rule: "adagrad", Widths: besideWidths},
+	{Name: "widths behind", DType: matrix.F32, Rule: "momentum", Keep: matrix.Keep{ExpireAfter: 40}, Widths: besideWidths},
+	{Name: "widths budget", DType: matrix.F32, Rule: "adagrad", Keep: matrix.Keep{MaxBytes: 3 << 20}, Widths: besideWidths},
 }
+
+// besideWidths are of some of the columns that those tests change.
+var besideWidths = []matrix.Width{{Cols: matrix.Range{Lo: 100, Hi: 1500}, Rows: 2}, {Cols: matrix.Range{Lo: 1500, Hi: 1700}, Rows: 3},
+	{Cols: matrix.Range{Lo: 2000, Hi: 1 << 20}, Rows: 2}}
 
 // TestCopyBeside: a mark that is read beside the owner, while columns change, come, go and come again, and memory moves, has what one
 // has that was read at once; with two marks of different moments at a time, and of what has changed alone.

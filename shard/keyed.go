@@ -40,11 +40,11 @@ type keyed[T number] struct {
 }
 
 func newKeyed[T number](m *matrix.Meta, at matrix.Rect, bits int, step psf.Step, slots int) (*keyed[T], error) {
-	q, err := newQuota(m, slots)
+	q, err := newQuotas(m, slots)
 	if err != nil {
 		return nil, err
 	}
-	k, err := newColumns[T](m, at, bits, step, slots, q)
+	k, err := newColumns[T](m, at, bits, step, slots, q.table(0))
 	if err != nil {
 		return nil, err
 	}
@@ -275,14 +275,14 @@ func (k *keyed[T]) missing(keys []int64) (n int) {
 	return n
 }
 
-func (k *keyed[T]) bytes() int64 {
+func (k *keyed[T]) bytes() int64 { return k.ownBytes() + k.life.bytes() }
+
+// ownBytes is what it takes without its life, which several tables may share.
+func (k *keyed[T]) ownBytes() int64 {
 	n := k.index.bytes() + k.slab.bytes() + k.fold.bytes() + k.age.bytes() + k.buckets.bytes() + k.counts.bytes()
 	n += int64(8 * cap(k.noted))
 	for _, m := range k.marks {
 		n += m.bytes()
-	}
-	if k.life != nil {
-		n += k.life.bytes()
 	}
 	if k.lazy != nil {
 		n += k.lazy.bytes()

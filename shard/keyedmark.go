@@ -169,9 +169,11 @@ func (m *keyedMark[T]) copy(rows []uint32) {
 const scanKeys = 1 << 17
 
 // list is the next keys by hash, about n of them and at least one; nil at the end. A partial mark may find none in between.
-func (m *keyedMark[T]) list(n int) []int64 {
-	var some []listed
-	if some = m.collect(some, n); some == nil {
+func (m *keyedMark[T]) list(n int) []int64 { return keysOf(m.collect(nil, n)) }
+
+// keysOf sorts columns by hash, and gives their keys; nil of nil.
+func keysOf(some []listed) []int64 {
+	if some == nil {
 		return nil
 	}
 	sortListed(some)
@@ -184,29 +186,40 @@ func (m *keyedMark[T]) list(n int) []int64 {
 
 // collect adds what list gives, in no order. It is nil at the end.
 func (m *keyedMark[T]) collect(some []listed, n int) []listed {
-	x, look, partial := m.k.index, n, m.since != nil
-	if partial {
-		look = max(n, min(scanKeys, int(float64(n)*float64(m.keys)/float64(max(m.asked, 1)))))
-	}
-	step := max(1, uint64(float64(look)/float64(max(m.keys, look, 1))*allPoints))
 	if m.next >= allPoints {
 		return nil
 	}
+	step, partial := listStep(n, m.keys, m.asked, m.since != nil), m.since != nil
 	if some == nil {
 		some = make([]listed, 0, n+n/8)
 	}
 	for more := true; more; more = len(some) == 0 && m.next < allPoints && !partial {
-		to := min(m.next+step, allPoints)
-		x.visit(m.next, to, allStamps, func(line, at int) {
-			if l := &x.lines[line]; m.has(l.Row[at]) {
-				some = append(some, listed{key: l.Key[at], row: l.Row[at], stamp: l.Stamp(at)})
-			}
-		})
-		some = m.listGone(some, to)
-		m.next = to
+		some = m.upTo(some, min(m.next+step, allPoints))
 	}
+	return some
+}
+
+// listStep is how many points of the index have about n columns of a mark that has so many keys, and of a partial one is asked for some.
+func listStep(n, keys, asked int, partial bool) uint64 {
+	look := n
+	if partial {
+		look = max(n, min(scanKeys, int(float64(n)*float64(keys)/float64(max(asked, 1)))))
+	}
+	return max(1, uint64(float64(look)/float64(max(keys, look, 1))*allPoints))
+}
+
+// upTo adds the columns whose points are below to and that were not listed, in no order.
+func (m *keyedMark[T]) upTo(some []listed, to uint64) []listed {
+	x, from := m.k.index, len(some)
+	x.visit(m.next, to, allStamps, func(line, at int) {
+		if l := &x.lines[line]; m.has(l.Row[at]) {
+			some = append(some, listed{key: l.Key[at], row: l.Row[at], stamp: l.Stamp(at)})
+		}
+	})
+	some = m.listGone(some, to)
+	m.next = to
 	if len(m.stamps) > 0 {
-		for i := range some {
+		for i := from; i < len(some); i++ {
 			if stamp, known := m.stamps[some[i].row]; known {
 				some[i].stamp = stamp
 			}

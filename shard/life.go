@@ -16,6 +16,8 @@ type life struct {
 	// candidates are the columns that were named and are not made: of each the number of steps that named it, and the last of
 	// them. nil if all are made at once.
 	candidates *keyed[int32]
+
+	shared bool // by several tables: what they do not name in a step is known when all have made it
 }
 
 // Fate is how many columns were made, not made and removed for what matrix.Keep says, since the partition is there.
@@ -39,13 +41,17 @@ func candidateMeta(m *matrix.Meta) *matrix.Meta {
 }
 
 // newLife is nil for a matrix that keeps all columns.
-func newLife(m *matrix.Meta, at matrix.Rect, bits int, q *quota) (l *life, err error) {
+func newLife(m *matrix.Meta, at matrix.Rect, bits int, q *quotas) (l *life, err error) {
 	if m.Keep == (matrix.Keep{}) {
 		return nil, nil
 	}
 	l = &life{keep: m.Keep}
 	if m.Keep.Admits() {
-		l.candidates, err = newColumns[int32](candidateMeta(m), matrix.Rect{Rows: candidateRows, Cols: at.Cols}, bits, psf.Step{}, 0, q)
+		var waiting *quota
+		if q != nil {
+			waiting = q.waiting
+		}
+		l.candidates, err = newColumns[int32](candidateMeta(m), matrix.Rect{Rows: candidateRows, Cols: at.Cols}, bits, psf.Step{}, 0, waiting)
 	}
 	return l, err
 }
@@ -200,13 +206,20 @@ func (k *keyed[T]) come() error {
 // expireAll removes what a step leaves too old.
 func (k *keyed[T]) expireAll() {
 	k.life.fate.Expired += int64(k.expire())
-	if c := k.life.candidates; c != nil {
-		c.expire()
+	if !k.life.shared {
+		k.life.forget()
+	}
+}
+
+// forget removes the candidates that a step leaves too old.
+func (l *life) forget() {
+	if l.candidates != nil {
+		l.candidates.expire()
 	}
 }
 
 func (l *life) bytes() int64 {
-	if l.candidates == nil {
+	if l == nil || l.candidates == nil {
 		return 0
 	}
 	return l.candidates.bytes()

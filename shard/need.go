@@ -26,7 +26,7 @@ func Need(m *matrix.Meta, at matrix.Rect, rule *psf.Rule) (int64, error) {
 // KeyBytes is about what a key takes in the index.
 const KeyBytes = 18
 
-// ColumnBytes is about what a column takes that a sparse partition does not have yet.
+// ColumnBytes is about what a column takes that a sparse partition does not have yet: one of all rows, if columns have several widths.
 func ColumnBytes(m *matrix.Meta, rule *psf.Rule) int64 {
 	slots := Slots(m, rule)
 	return rowBytes(m, slots) + KeyBytes
@@ -38,4 +38,17 @@ func rowBytes(m *matrix.Meta, slots int) int64 {
 		return int64(p.size())
 	}
 	return int64(strideOf(int(m.Rows) * (slots + 1) * m.DType.Size())) // rows have a limit
+}
+
+// kindRowBytes is rowBytes of a column that stores so many rows of a matrix with slots.
+func kindRowBytes(m *matrix.Meta, rows int64, slots int) int64 {
+	kind, own := ofKind(m, rows, slots)
+	return rowBytes(&kind, own)
+}
+
+// ofKind is the matrix that the columns of a matrix with slots would be by themselves that store so many rows, and its slots.
+func ofKind(m *matrix.Meta, rows int64, slots int) (matrix.Meta, int) {
+	kind := *m
+	kind.Rows, kind.Widths = rows, nil
+	return kind, slots - m.Keep.CountSlots(m.Rows) + m.Keep.CountSlots(rows)
 }

@@ -36,10 +36,11 @@ func TestBudgetHolds(t *testing.T) {
 			defer s.Close()
 			all[i] = s.store.(*keyed[float32])
 		}
-		q, err := newQuota(&m, rule.Slots)
+		quotas, err := newQuotas(&m, rule.Slots)
 		if err != nil {
 			t.Fatal(err)
 		}
+		q := quotas.of[0]
 		capacity, rng := q.most<<q.bits, rand.New(rand.NewPCG(3, 4))
 		named := min(capacity/4, 10000)
 		val := make([]float32, named*int(c.dim))

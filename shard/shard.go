@@ -26,9 +26,9 @@ type Shard struct {
 	steps   int64
 	clock   int64 // of what is added
 	store   store
-	life    *life // of its store
-	lazy    *lazy
-	settled bool // see Settled
+	life    *life   // of its store
+	lazy    []*lazy // of its tables; all have made the same steps
+	settled bool    // see Settled
 
 	periods []*period // nil: nothing is remembered; the last one goes on
 }
@@ -62,7 +62,7 @@ type store interface {
 	setSteps(n int64)
 	setAges(keys []int64, ages Ages)
 	count(deltas []Delta) error
-	passing() *lazy
+	passing() []*lazy
 	catchUp()
 	page(d Disk) error
 	makeRoom(more int64) error
@@ -156,7 +156,10 @@ func newStore(m *matrix.Meta, at matrix.Rect, bits int, step psf.Step, slots int
 }
 
 func layout[T number](m *matrix.Meta, at matrix.Rect, bits int, step psf.Step, slots int) (store, error) {
-	if m.Layout == matrix.RowSparse {
+	switch {
+	case m.Layout == matrix.RowSparse && len(m.Widths) > 0:
+		return newRagged[T](m, at, bits, step, slots)
+	case m.Layout == matrix.RowSparse:
 		return newKeyed[T](m, at, bits, step, slots)
 	}
 	return newDense[T](m, at, step, slots)

@@ -8,8 +8,13 @@ import (
 	"thole.example/wire"
 )
 
-// passing is the lazy of the store.
-func (k *keyed[T]) passing() *lazy { return k.lazy }
+// passing is the lazy of the store, if it has one.
+func (k *keyed[T]) passing() []*lazy {
+	if k.lazy == nil {
+		return nil
+	}
+	return []*lazy{k.lazy}
+}
 
 // restored has a row be as of the i-th step, or of the present if there are none.
 func (l *lazy) restored(row uint32, i int, stamps []int64) {

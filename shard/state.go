@@ -29,7 +29,9 @@ func (s *Shard) Slots() int { return Slots(s.meta, s.rule) }
 func (s *Shard) SetSteps(n int64) {
 	if s.lazy != nil && s.steps != n {
 		s.store.catchUp()
-		s.lazy.begin(n)
+		for _, l := range s.lazy {
+			l.begin(n)
+		}
 	}
 	s.steps = n
 	s.store.setSteps(n)
@@ -73,7 +75,7 @@ func (s *Shard) RestoreStale(p *Past, rows matrix.Range, keys []int64, values []
 	if err := p.knows(stamps, len(keys)); err != nil {
 		return s.wrap(err)
 	}
-	if s.lazy == nil || !s.lazy.goOn(p) {
+	if s.lazy == nil || slices.ContainsFunc(s.lazy, func(l *lazy) bool { return !l.goOn(p) }) {
 		s.settled = true
 		values, stamps = settled(s.meta.DType, p, int(rows.Len()), s.Slots(), s.Slots()-s.meta.Keep.CountSlots(s.meta.Rows), values, stamps), nil
 	}
@@ -255,4 +257,4 @@ func (d *dense[T]) restore(matrix.Range, []int64, []byte, []int64) error { retur
 
 func (d *dense[T]) catchUp() {}
 
-func (d *dense[T]) passing() *lazy { return nil }
+func (d *dense[T]) passing() []*lazy { return nil }

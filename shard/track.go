@@ -19,6 +19,7 @@ type period struct {
 	changed bits // rows of the slab that were changed or made, or blocks of cells
 	made    bits // rows that were made
 	removed []int64
+	tables  []*period // of columns of several widths: what has changed in each of their tables; nil: there are none
 }
 
 // ErrNotTracked is that of a moment nobody remembers what has changed since it.
@@ -100,7 +101,22 @@ func (p *period) remove(key uint64, row uint32) {
 	}
 }
 
-func (p *period) bytes() int64 { return int64(8 * (cap(p.changed) + cap(p.made) + cap(p.removed))) }
+func (p *period) bytes() int64 {
+	n := int64(8 * (cap(p.changed) + cap(p.made) + cap(p.removed)))
+	for _, t := range p.tables {
+		n += t.bytes()
+	}
+	return n
+}
+
+// gone is the columns that were removed, in any order.
+func (p *period) gone() []int64 {
+	keys := slices.Clone(p.removed)
+	for _, t := range p.tables {
+		keys = append(keys, t.removed...)
+	}
+	return keys
+}
 
 // joined is what has changed in periods that follow each other.
 func joined(all []*period) *period {
@@ -114,6 +130,13 @@ func joined(all []*period) *period {
 			out.changed[i] |= word
 		}
 		out.removed = append(out.removed, p.removed...)
+	}
+	for i := range all[0].tables {
+		parts := make([]*period, len(all))
+		for j, p := range all {
+			parts[j] = p.tables[i]
+		}
+		out.tables = append(out.tables, joined(parts))
 	}
 	return out
 }
@@ -166,7 +189,7 @@ func (m *Mark) Removed() []int64 {
 	if m.since == nil {
 		return nil
 	}
-	keys := slices.Clone(m.since.removed)
+	keys := m.since.gone()
 	slices.SortFunc(keys, func(a, b int64) int { return byHash(uint64(a), uint64(b)) })
 	return slices.Compact(keys)
 }

@@ -76,7 +76,7 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 	}
 	p := &plan{job: j, recipe: recipe}
 	checks := []func() error{p.checkConf, p.checkKinds, p.configured, p.ruleLayers, p.checkNumbers, p.large.check, p.checkWeighing,
-		p.checkNames, p.chooseRule, p.chooseHoldout}
+		p.checkNames, p.readFieldDims, p.chooseRule, p.chooseHoldout}
 	if recipe.Trees != "" {
 		p.before = before
 		checks = []func() error{p.checkConf, p.checkKinds, p.chooseObjective, p.configured, p.checkNumbers, p.checkWeighing, p.checkStarts,

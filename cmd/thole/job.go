@@ -35,6 +35,8 @@ type job struct {
 	loss                 string            // function; "": the algorithm's
 	lossSet              map[string]string // its settings
 	factors, depth, rank int               // of the network
+	fieldDims            map[string]string // factors of the features of fields, as the user gave them,
+	dims                 fieldFactors      // and as they were read
 	hidden               []int
 	dropout              float64
 
@@ -158,6 +160,7 @@ func (j *job) flags(e *env, c *cobra.Command) {
 		"(see docs/algorithms.md)")
 	f.StringToStringVar(&j.lossSet, "loss-set", nil, "settings of the loss, NAME=VALUE")
 	f.IntVar(&j.factors, "factors", 0, "numbers of an embedded vector (default: of the algorithm)")
+	f.StringToStringVar(&j.fieldDims, "field-dims", nil, fieldDimsHelp)
 	f.IntSliceVar(&j.hidden, "hidden", nil, "outputs of the hidden layers, such as 128,64 (default: of the algorithm)")
 	f.Float64Var(&j.dropout, "dropout", 0, "probability of dropping a hidden output in training")
 	f.IntVar(&j.depth, "cross-layers", 0, "cross layers of dcn (default: 2)")

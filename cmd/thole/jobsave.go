@@ -151,6 +151,12 @@ func (p *plan) rest(flags *pflag.FlagSet, done []string, add func(string, any, b
 			rule = d.Rule
 		}
 	}
+	if len(p.fieldDims) > 0 && p.own == nil { // which say the size
+		size.Factors = 0
+		if p.dims.rest == 0 {
+			size.Factors = p.otherFactors(p.recipe)
+		}
+	}
 	flags.VisitAll(func(one *pflag.Flag) {
 		own := ours.Lookup(one.Name)
 		switch {

@@ -16,7 +16,7 @@ import (
 
 // size is how large a network the user wants, without the fields of the examples; what the recipe does not have is refused.
 func (j *job) size(recipe *algo.Algo) (algo.Size, error) {
-	s := algo.Size{Factors: j.factors, Hidden: j.hidden, Depth: j.depth, Rank: j.rank, Dropout: j.dropout}
+	s := algo.Size{Factors: j.vectorSize(recipe), Hidden: j.hidden, Depth: j.depth, Rank: j.rank, Dropout: j.dropout}
 	for _, n := range []struct {
 		flag   string
 		least  int // 0 leaves it to the recipe

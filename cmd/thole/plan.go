@@ -227,6 +227,9 @@ func (p *plan) settle(ctx context.Context, e *env, o data.Options) error {
 		p.batch = algo.BatchOf(p.train.Len())
 	}
 	p.conf.Batch = p.batch
+	if err := p.fieldWidths(); err != nil {
+		return err
+	}
 	model, err := p.build(p.conf)
 	if err != nil {
 		return err

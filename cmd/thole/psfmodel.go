@@ -88,7 +88,7 @@ type computed struct {
 // work on and that has all its values. Of u64 those below 2^63.
 func computable(m matrix.Meta) matrix.Meta {
 	m = m.Clone()
-	m.Rule, m.Hyper, m.Init, m.Keep = "", nil, matrix.Init{}, matrix.Keep{}
+	m.Rule, m.Hyper, m.Init, m.Keep, m.Widths = "", nil, matrix.Init{}, matrix.Keep{}, nil
 	switch m.DType {
 	case matrix.F16, matrix.BF16:
 		m.DType = matrix.F32

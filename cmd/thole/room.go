@@ -50,7 +50,7 @@ func (p *plan) takes(m *graph.Model) (tables, batch, outputs float64) {
 	const size = 4 // bytes of a float32
 	examples := float64(min(p.batch, p.train.Len()))
 	values := float64(p.perExample()) * examples
-	occur := sync.OnceValue(func() float64 { return float64(len(p.train.Keys())) })
+	keys := sync.OnceValue(p.train.Keys)
 	for _, one := range m.Params() {
 		rows, cols, slots := float64(one.Rows), float64(one.Cols), 0
 		if rule, err := optim.Find(nil, one.Rule); err == nil { // which is checked where it is used
@@ -60,7 +60,7 @@ func (p *plan) takes(m *graph.Model) (tables, batch, outputs float64) {
 		case one.Layout == matrix.RowDense:
 			tables += rows * cols * size * float64(1+slots)
 		case one.Keep == matrix.Keep{} && one.Storage == matrix.Invalid:
-			tables += rows * min(cols, occur()) * size * float64(1+slots)
+			tables += min(rows*cols, storedCells(&one.Meta, keys())) * size * float64(1+slots)
 		}
 		if one.Features {
 			cols = min(cols, values)
@@ -78,6 +78,18 @@ func (p *plan) takes(m *graph.Model) (tables, batch, outputs float64) {
 		outputs += each * size * 2 // and their gradients
 	}
 	return tables, batch, outputs
+}
+
+// storedCells is how many cells columns of a sparse matrix store.
+func storedCells(m *matrix.Meta, columns []int64) float64 {
+	if len(m.Widths) == 0 {
+		return float64(m.Rows) * float64(len(columns))
+	}
+	n := 0.0
+	for _, col := range columns {
+		n += float64(m.RowsOf(col))
+	}
+	return n
 }
 
 func sizeText(n float64) string { return format.Bytes(int64(min(n, 1<<62))) }

@@ -22,12 +22,12 @@ func (p *plan) summary() string {
 		epochs, resume = 0, ""
 	}
 	return fmt.Sprintf("algo=%s loss=%s/%v size=%v compat=%v rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d "+
-		"batch=%d seed=%d in-order=%v tolerance=%g init=%s/%g sparse=%v keep=%s storage=%s partitioner=%s load=%s "+
+		"batch=%d seed=%d in-order=%v tolerance=%g init=%s/%g sparse=%v keep=%s field-dims=%s storage=%s partitioner=%s load=%s "+
 		"%s model=%s graph=%08x pos-neg=%g clip=%g early-stop=%d/%s/%s/%g state=%s/%s rules=%s "+
 		"class-weights=%s positive-weight=%g negatives=%g l1-of=%v l2-of=%v window=%d give-up=%v %s",
 		p.algo, p.loss, p.lossSet, p.conf.Size, p.asAngel, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule, p.per, p.decay,
 		epochs, p.batch, p.seed, p.inOrder, p.tolerance, p.initKind, p.initScale, p.sparse, p.keepText(),
-		p.storage, p.partitioner, url.PathEscape(p.load), p.examplesText(),
+		url.PathEscape(fmt.Sprint(p.fieldDims)), p.storage, p.partitioner, url.PathEscape(p.load), p.examplesText(),
 		url.PathEscape(p.model), p.networkSum(), p.posNeg, p.clip, p.patience, p.by, p.mode, p.delta,
 		url.PathEscape(p.loadState), url.PathEscape(resume), url.PathEscape(p.rulesText()),
 		url.PathEscape(p.classWeights), p.positiveWeight, p.negatives, url.PathEscape(fmt.Sprint(p.l1Of)),

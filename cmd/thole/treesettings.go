@@ -82,7 +82,7 @@ var treeFlags = []string{"trees", "depth", "leaves", "growth", "bins", "min-chil
 	"cat-order", "cat-smooth", "cat-l2", "cat-levels", "cat-weight", "share", "votes"}
 
 // networkFlags are those that trees have no use for.
-var networkFlags = append(slices.Clone(keepFlags), "graph", "strict-graph", "sparse",
+var networkFlags = append(slices.Clone(keepFlags), "graph", "strict-graph", "sparse", "field-dims",
 	"storage", "factors", "hidden", "dropout", "cross-layers", "rank", "epochs", "batch", "updates", "clip", "schedule", "schedule-per",
 	"schedule-set", "rule", "hyper", "tolerance", "non-finite", "init", "init-scale", "in-order", "staleness", "key-cache",
 	"key-cache-staleness", "prefetch", "partitioner", "pos-neg", "negatives", "l1-of", "l2-of", "load-state", "save-state", "fresh-state",
