@@ -286,11 +286,11 @@ func (l *loading) swap(j *job, at swapping) error {
 	return errors.Join(errs...)
 }
 
-// postSwap tells the partitions, in the job's mailbox. It counts each of them done.
+// postSwap tells the partitions, in the job's mailbox, while no request tells any of them something: a request that reads several has the
+// values of before or those of after it. It counts each of them done.
 func (l *loading) postSwap(j *job, errs []error, wg *sync.WaitGroup) {
-	still := j.still.own()
-	still.RLock()
-	defer still.RUnlock()
+	j.still.Lock()
+	defer j.still.Unlock()
 	for i := range l.fresh {
 		f := l.fresh[i]
 		if f.to.post(f.to.deed(func() { defer wg.Done(); errs[i] = f.swap() })) {
