@@ -29,10 +29,17 @@ type Ended struct{ Job string }
 // Error implements error.
 func (e *Ended) Error() string { return fmt.Sprintf("ps: job %q has ended, without this task", e.Job) }
 
+// Moved is the error of a Dial whose task has not joined, because the job has moved to other servers than those of Options: find out where
+// it is, and Dial there, in the same attempt.
+type Moved struct{ Job string }
+
+// Error implements error.
+func (m *Moved) Error() string { return fmt.Sprintf("ps: job %q has moved to other servers", m.Job) }
+
 // Recoverable reports whether the error of a call is about others: a connection or server that was lost, a server that was restarted, a
-// task that went away, a store that is unavailable, another attempt that has begun. A job that resumes from checkpoints then gives up
-// its attempt (Close) and begins the next (Options.Attempt). It is false if a request was wrong or refused, if a task has given up for
-// good (Quit), and for whatever is no error of the servers and the network, as a context that ended.
+// task that went away, a store that is unavailable, another attempt that has begun, a job that has moved. A job that resumes from
+// checkpoints then gives up its attempt (Close) and begins the next (Options.Attempt). It is false if a request was wrong or refused, if a
+// task has given up for good (Quit), and for whatever is no error of the servers and the network, as a context that ended.
 func Recoverable(err error) bool {
 	if errors.Is(err, blob.ErrUnavailable) { // also where it is a time that has run out
 		return true
@@ -45,7 +52,8 @@ func Recoverable(err error) bool {
 			return false
 		}
 	}
-	if _, later := errors.AsType[*LaterAttempt](err); later {
+	_, later := errors.AsType[*LaterAttempt](err)
+	if _, moved := errors.AsType[*Moved](err); later || moved {
 		return true
 	}
 	for _, lost := range []error{rpc.ErrAborted, rpc.ErrStandby, rpc.ErrLost, rpc.ErrUnreachable, rpc.ErrClosed, rpc.ErrTimeout} {

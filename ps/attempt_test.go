@@ -23,6 +23,7 @@ func TestRecoverable(t *testing.T) {
 		{fault(rpc.ErrAborted), true},
 		{fault(rpc.ErrTimeout), true},
 		{fmt.Errorf("dial: %w", &ps.LaterAttempt{Job: "j", Attempt: 2}), true},
+		{fmt.Errorf("dial: %w", &ps.Moved{Job: "j"}), true},
 		{fmt.Errorf("%w; then: %w", rpc.ErrLost, fault(rpc.ErrNotFound)), true}, // a server that was started anew
 		{fmt.Errorf("%w; then: %w", rpc.ErrLost, fault(rpc.ErrRefused)), false},
 		{fmt.Errorf("%w; then: %w", rpc.ErrLost, fault(rpc.ErrOver)), false},

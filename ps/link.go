@@ -388,7 +388,7 @@ func (l *link) joining() (*rpc.Request, error) {
 		Job: o.Job, Task: o.Task, Tasks: o.Tasks, Bound: o.Bound, Plan: o.agreed(), Worker: o.Worker, Mine: o.Mine,
 		Client: l.c.id, Epoch: l.epoch, First: !l.joined, Grace: int64(max(o.Retry, o.Grace)),
 		Optional: o.Optional, Attempt: o.Attempt, Replace: o.Replace, Role: l.role, Elsewhere: l.index > 0,
-		Launch: o.Launch, Place: l.index + 1, Places: len(l.c.links),
+		Launch: o.Launch, Place: l.index + 1, Places: len(l.c.links), Moves: o.Moves,
 	})
 }
 
@@ -411,6 +411,10 @@ func (l *link) welcome(r *rpc.Response) error {
 	switch to := joined.Attempt; {
 	case joined.Ended:
 		return &Ended{l.c.o.Job}
+	case joined.Moved && l.c.o.Attempt > 0:
+		return &Moved{l.c.o.Job}
+	case joined.Moved:
+		return l.lie("the job has moved, and the task has joined in its only attempt")
 	case to > l.c.o.Attempt && l.c.o.Attempt > 0:
 		return &LaterAttempt{l.c.o.Job, to, joined.Without}
 	case to != 0:

@@ -73,6 +73,10 @@ type Options struct {
 	// Launch counts how often all processes of the job have been started again, from 0 on. Tasks of lower ones than the servers have seen are
 	// refused, until the job has come to its end. Jobs with an Attempt can end those of lower ones that are there.
 	Launch int
+	// Moves counts how often the job has moved to other servers until it came to these, from 0 on. If tasks of the job join other servers,
+	// or in another order, those of fewer moves are outdated: Dial returns a *Moved, and the attempt of those that are there has to end.
+	// Tasks with as many moves are refused.
+	Moves int
 	// Optional says that the job goes on without the task if it finishes or goes away for good.
 	Optional bool
 	// Replace says that this client may go on in the place of one that went away, in the same attempt of the job, between two of its

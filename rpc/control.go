@@ -36,6 +36,9 @@ type Join struct {
 	// to agree.
 	Place  int `json:"place,omitempty"`
 	Places int `json:"places,omitempty"`
+	// Moves counts how often the job has moved to other servers, as far as the task knows: of tasks that disagree on the places, those that
+	// know of fewer moves have to look where the job is, and those that know of more have the others' attempt end.
+	Moves int `json:"moves,omitempty"`
 	// Role is the epoch of the role that the server has to have (package coord): under another one it is not the server that the task looks
 	// for. 0: any, or none.
 	Role uint64 `json:"role,omitempty"`
@@ -53,6 +56,8 @@ type Joined struct {
 	Without bool `json:"without,omitempty"`
 	// Ended says that the task has not joined, and need not: the others had gone on without it, and the job has ended.
 	Ended bool `json:"ended,omitempty"`
+	// Moved says that the task has not joined: the job has moved to other servers than the task knows (Join.Moves).
+	Moved bool `json:"moved,omitempty"`
 }
 
 // Follow is the argument of OpFollow.

@@ -52,8 +52,7 @@ type job struct {
 	core    *ssp.Job[*delta, *request]
 	members map[int64]*member // by connection
 	bound   ssp.Bound
-	place   int // which of the job's servers its tasks take this one for, from 1 on, of places; 0: none has said it
-	places  int
+	placement
 	launch  int // of its tasks (rpc.Join)
 	later   later
 	timer   *time.Timer

@@ -109,7 +109,7 @@ func (s *Server) bring(at *seat, x *rpc.Exchange, a *joinArgs, log *jobLog) {
 		}
 		m.clock.Store(int32(j.core.ClockOf(a.Task, 0)))
 		j.bound = a.Bound // all tasks have the same
-		j.place, j.places, j.launch = a.Place, a.Places, max(j.launch, a.Launch)
+		j.placement, j.launch = j.placement.with(a.placement()), max(j.launch, a.Launch)
 		j.answerJSON(q, rpc.Joined{Seq: j.core.LastChange(a.Task), Clock: j.core.ClockOf(a.Task, 0)})
 	}
 	j.submit(arrival{at, m, x, a, q})
@@ -231,19 +231,44 @@ func (w arrival) do() {
 	}
 }
 
-// turned answers a Join that its job's core need not see: of a task that is refused, or has to come in a later attempt.
+// placement is which of the servers of a job its tasks take this one for, after how many moves of the job (rpc.Join).
+type placement struct {
+	Place  int `json:"place,omitempty"` // 0: none has said it
+	Places int `json:"places,omitempty"`
+	Moves  int `json:"moves,omitempty"`
+}
+
+func (a *joinArgs) placement() placement { return placement{a.Place, a.Places, a.Moves} }
+
+// with is the placement when one more task has joined.
+func (p placement) with(other placement) placement {
+	other.Moves = max(p.Moves, other.Moves)
+	return other
+}
+
+// conflicts reports whether tasks take the server for two different ones.
+func (p placement) conflicts(other placement) bool {
+	return p.Place != 0 && other.Place != 0 && (p.Place != other.Place || p.Places != other.Places)
+}
+
+// turned answers a Join that its job's core need not see: of a task that is refused, has to come in a later attempt, or has to look where
+// the job is.
 func (w arrival) turned() bool {
 	j, a := w.m.job, w.a
-	err := j.misplaced(&a.Join)
-	if a.Launch < j.launch {
-		err = staleLaunch(&a.Join, j.launch)
-	}
-	switch before := j.core.Attempt(); {
-	case err != nil:
-		w.x.Fail(err)
-	case a.Launch > j.launch && a.First && before > 0 && a.Attempt > 0 && a.Attempt <= before: // those of the launch before have to end
+	before := j.core.Attempt()
+	first, both := a.First || a.Epoch == 0, before > 0 && a.Attempt > 0
+	misplaced := first && j.core.Failed() == nil && j.conflicts(a.placement())
+	switch {
+	case a.Launch < j.launch:
+		w.x.Fail(staleLaunch(&a.Join, j.launch))
+	case both && first && a.Attempt <= before && (a.Launch > j.launch || misplaced && a.Moves > j.Moves): // those that are here have to end
 		w.q.end(false)
 		j.answerJSON(w.q, rpc.Joined{Attempt: before + 1})
+	case both && misplaced && a.Attempt >= before && a.Moves < j.Moves: // one of an earlier attempt looks, too, when it hears of this one
+		w.q.end(false)
+		j.answerJSON(w.q, rpc.Joined{Moved: true})
+	case misplaced && a.Attempt == before:
+		w.x.Fail(j.misplaced(&a.Join))
 	default:
 		return false
 	}
@@ -256,13 +281,10 @@ func staleLaunch(a *rpc.Join, seen int) error {
 		"of its own needs another name)", a.Task, a.Job, a.Launch, seen, rpc.ErrRefused)
 }
 
-// misplaced tells that a task takes this server for another one of the job's than the tasks do that have joined before.
+// misplaced is the error of a task that takes this server for another one of the job's than the tasks do that have joined before.
 func (j *job) misplaced(a *rpc.Join) error {
-	if a.Place == j.place && a.Places == j.places || a.Place == 0 || j.place == 0 || a.Attempt != j.core.Attempt() {
-		return nil
-	}
 	return fmt.Errorf("task %d of job %q takes this for server %d of %d, and the others take it for server %d of %d (from 0 on): %w "+
-		"(give all workers the same servers in the same order)", a.Task, j.name, a.Place-1, a.Places, j.place-1, j.places, rpc.ErrRefused)
+		"(give all workers the same servers in the same order)", a.Task, j.name, a.Place-1, a.Places, j.Place-1, j.Places, rpc.ErrRefused)
 }
 
 // answerJSON answers a control operation.

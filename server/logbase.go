@@ -58,10 +58,11 @@ type base struct {
 
 // baseHead is what a base has that a checkpoint has not, or not there.
 type baseHead struct {
-	Job       string         `json:"job"`
-	Owner     string         `json:"owner,omitempty"` // of the job
-	Position  uint64         `json:"position"`
-	Launch    int            `json:"launch,omitempty"` // rpc.Join.Launch of its tasks
+	Job      string `json:"job"`
+	Owner    string `json:"owner,omitempty"` // of the job
+	Position uint64 `json:"position"`
+	Launch   int    `json:"launch,omitempty"` // rpc.Join.Launch of its tasks
+	placement
 	Made      time.Time      `json:"made,omitzero"`
 	Matrices  []baseMatrix   `json:"matrices"`            // by number, from 1 on
 	Functions []string       `json:"functions,omitempty"` // whose modules follow, each in a note
@@ -91,7 +92,7 @@ func (j *job) takeBase() {
 	}
 	b := &base{j: j, position: j.log.end(), stores: (*j.stores.Load())[1:]}
 	b.shots, b.core = j.snapshots(b.stores, nil), j.core.State()
-	b.head = baseHead{Job: j.name, Owner: j.full.Owner, Position: b.position, Launch: j.launch, Made: time.Now().UTC(),
+	b.head = baseHead{Job: j.name, Owner: j.full.Owner, Position: b.position, Launch: j.launch, placement: j.placement, Made: time.Now().UTC(),
 		Restored: j.restores.last(j.core.LastChange), Targets: j.server.targetsOf(j)}
 	for i, st := range b.stores {
 		m := &b.core.Matrices[i+1]

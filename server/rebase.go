@@ -103,7 +103,7 @@ func (b *rebasing) begin(position uint64) error {
 		return fmt.Errorf("a base of position %d, want %d: %w", b.head.Position, position, journal.ErrForeign)
 	}
 	b.r.beginJob(access.JobName{Owner: b.head.Owner, Name: b.head.Job})
-	b.r.j.launch = b.head.Launch
+	b.r.j.launch, b.r.j.placement = b.head.Launch, b.head.placement
 	for _, name := range b.head.Functions {
 		text, err := b.in.Note()
 		if err == nil {

@@ -26,6 +26,7 @@ type Moment struct {
 	// told one of the sets of servers that were Left.
 	Servers []string   `json:"servers,omitempty"`
 	Left    [][]string `json:"left,omitempty"`
+	Moves   int        `json:"moves,omitempty"` // how often the training has moved
 }
 
 // IsZero reports whether nothing is known.
@@ -40,6 +41,7 @@ func (m *Moment) Move(from, to []string) {
 	left = append(left, from)
 	m.Left = left[max(0, len(left)-leftLimit):]
 	m.Servers = to
+	m.Moves++
 }
 
 // Elsewhere are the servers on which the training goes on whose process is configured with others; nil: it goes on on those.

@@ -151,8 +151,9 @@ func (p *plan) next(err error) (attempt int, how ending) {
 		return number.attempt, endOutnumbered
 	}
 	_, gone := errors.AsType[*goneTo](err)
+	_, moved := errors.AsType[*ps.Moved](err)
 	switch {
-	case taken(err): // by a process that may have ended
+	case taken(err), moved: // by a process that may have ended; elsewhere the attempt may be this one
 		return p.attempt, endFailed
 	case gone:
 		return p.attempt + 1, endMoved

@@ -77,6 +77,26 @@ func TestCalled(t *testing.T) {
 	})
 }
 
+// A process that hears that its job has moved looks where it is, and comes there in the same attempt: a later one would end that of the others.
+func TestMovedAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, err := newWatcher(t.Context(), &env{err: io.Discard}, "", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &plan{job: &job{wait: time.Hour, lasting: lasting{checkpoint: "ck"}}}
+		answers := []error{&ps.LaterAttempt{Job: "job", Attempt: 20}, &ps.Moved{Job: "job"}, nil}
+		_, err = p.attempts(t.Context(), &cluster{}, w, func(context.Context) (*train.Report, error) {
+			err := answers[0]
+			answers = answers[1:]
+			return &train.Report{}, err
+		})
+		if err != nil || p.attempt != 20 || len(answers) > 0 {
+			t.Errorf("%v; it comes in attempt %d, want 20", err, p.attempt)
+		}
+	})
+}
+
 // A training that comes to its end says nothing of how to go on, also if it is interrupted just then; one that does not says it.
 func TestInterruptedAtTheEnd(t *testing.T) {
 	for _, c := range []struct {

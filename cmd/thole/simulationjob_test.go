@@ -77,6 +77,38 @@ func (j *simJob) absences(rnd *rand.Rand) {
 	}
 }
 
+// newReturnJob draws a job that goes on without worker 1, and moves about when that one comes back, in a long epoch; others are lost then, too.
+func newReturnJob(seed uint64, data string) *simJob {
+	rnd := rand.New(rand.NewPCG(seed, 7))
+	upTo := func(d time.Duration) time.Duration {
+		return time.Duration(rnd.Int64N(int64(d))).Round(time.Millisecond)
+	}
+	j := &simJob{seed: seed, servers: 2 + rnd.IntN(2), workers: 2 + rnd.IntN(2), keep: 3, every: 20 + rnd.IntN(60), network: 1,
+		giveUp: []time.Duration{time.Second, 5 * time.Second}[rnd.IntN(2)]}
+	j.tasks = j.workers
+	away := simEvent{after: 100 * time.Millisecond, what: simFreezeWorker, worker: 1, lasts: silence + j.giveUp + upTo(400*time.Millisecond)}
+	if rnd.IntN(3) == 0 {
+		away.what, away.lasts = simKillWorker, away.lasts-silence
+	}
+	j.program = []simEvent{away}
+	for i := range 1 + rnd.IntN(3) {
+		e := j.move(rnd)
+		if e.after = upTo(200 * time.Millisecond); i == 0 {
+			e.after += away.lasts + upTo(300*time.Millisecond)
+		}
+		j.program = append(j.program, e)
+		for range rnd.IntN(3) {
+			j.program = append(j.program, simEvent{after: upTo(150 * time.Millisecond), worker: rnd.IntN(j.workers), server: rnd.IntN(j.servers),
+				when:  []string{"moved", "moved", "write", "publish", "restore", ""}[rnd.IntN(6)],
+				what:  []simKind{simPart, simPart, simPart, simFreezeWorker, simFreezeServer, simKillWorker, simKillServer}[rnd.IntN(7)],
+				lasts: upTo(14 * time.Second)})
+		}
+	}
+	j.settings(data, []int{0, 0, 2, -1}[rnd.IntN(4)])
+	j.args = append(j.args, "--batch", []string{"2", "4"}[rnd.IntN(2)], "--epochs", "2")
+	return j
+}
+
 // settings are what all workers are told.
 func (j *simJob) settings(data string, staleness int) {
 	j.args = append([]string{"--data", data, "--tasks", fmt.Sprint(j.tasks), "--staleness", fmt.Sprint(staleness), "--model", "model",

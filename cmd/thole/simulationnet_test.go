@@ -298,7 +298,7 @@ func (c *simConn) answer(p *simCall, inner *rpc.Call, op rpc.Op, attempt int, en
 	case err != nil:
 	case op == rpc.OpJoin:
 		var joined rpc.Joined
-		if len(r.Results) == 1 && json.Unmarshal(r.Results[0].Data, &joined) == nil && joined.Attempt == 0 && !joined.Ended {
+		if len(r.Results) == 1 && json.Unmarshal(r.Results[0].Data, &joined) == nil && joined.Attempt == 0 && !joined.Ended && !joined.Moved {
 			c.attempt = int64(attempt)
 			n.highest = max(n.highest, attempt)
 		}

@@ -108,6 +108,22 @@ func TestSimulationGivenUp(t *testing.T) {
 	t.Logf("%d seeds: %+v", set.Count, all.total)
 }
 
+// TestSimulationReturns is TestSimulationGivenUp of jobs that move about when a worker comes back that was given up.
+func TestSimulationReturns(t *testing.T) {
+	set := seeds.Of(t, "SIM", 100, 20)
+	all := newSimulation(t)
+	set.Share(t, func(t *testing.T, some iter.Seq[uint64]) {
+		for seed := range some {
+			j := newReturnJob(seed, all.data)
+			set.Try(t, seed, j, func(t *testing.T) { all.try(t, j) })
+		}
+	})
+	t.Logf("%d seeds: %+v", set.Count, all.total)
+	if n := all.total; set.Count >= 20 && n.moved < int(set.Count)/4 {
+		t.Error("want many moves")
+	}
+}
+
 // TestSimulationLogs is TestSimulation of servers with logs, which are killed more often and go on where they died, and whose disks are full
 // for a while, up to longer than a log waits for room; half of the jobs go on without workers that stay away. Half of the servers have
 // standbys, which copy the logs, are killed, too, and take over. All sizes are small, so that each limit is reached.
@@ -176,9 +192,16 @@ func TestSimulated(t *testing.T) {
 				{after: 53 * time.Millisecond, when: "write", what: simMove, to: []int{0, 1}, lasts: 3531 * time.Millisecond},
 				{after: 3950 * time.Millisecond, when: "remove", what: simAskServer, server: 1, lasts: 2308 * time.Millisecond},
 				{after: 1373 * time.Millisecond, what: simKillServer, lasts: 2856 * time.Millisecond}}},
+		"a worker that was given up joins the next attempt on the servers of before while the job moves": {servers: 2, workers: 2, tasks: 2, every: 100,
+			network: 1, giveUp: time.Second, args: []string{"--batch", "2"}, program: []simEvent{
+				{after: 100 * time.Millisecond, what: simFreezeWorker, worker: 1, lasts: silence + 1200*time.Millisecond},
+				{after: silence + 1400*time.Millisecond, what: simMove, to: []int{0}, lasts: time.Minute},
+				{when: "moved", what: simPart, worker: 1, server: 1, lasts: silence / 2}}},
 	} {
-		j.keep, j.bits = 3, true
+		own := j.args
+		j.keep, j.bits = 3, j.giveUp == 0
 		j.settings(all.data, 0)
+		j.args = append(j.args, own...)
 		all.calm(t, j)
 		if !t.Run(name, func(t *testing.T) { all.try(t, j) }) {
 			t.Error(j)

@@ -62,7 +62,7 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 // dial connects a task to the servers of its job; w may be nil.
 func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (*ps.Client, error) {
 	o.Network, o.Servers, o.Roles, o.Job, o.Tasks = c.net, c.addrs, c.roles, p.name, p.tasks
-	o.NonFinite, o.Retry, o.Attempt = p.nonFinite, c.retry(p), p.attempt
+	o.NonFinite, o.Retry, o.Attempt, o.Moves = p.nonFinite, c.retry(p), p.attempt, c.moves
 	c.find(&o)
 	o.Numbered = p.where.given == nil || slices.Equal(c.addrs, p.where.given.addrs) // where a job has moved to, servers are in another order
 	if p.attempt > 0 && p.forest == nil {                                           // trees begin again

@@ -70,7 +70,7 @@ func (p *plan) find(ctx context.Context, c *cluster, w *watcher) *cluster {
 		}
 		break
 	}
-	return &cluster{net: c.net, addrs: p.where.servers}
+	return &cluster{net: c.net, addrs: p.where.servers, moves: p.where.moves()}
 }
 
 // endLeft tells the servers that the job has left last, as far as they answer, that it has: it may be that the process which moved it was
@@ -154,10 +154,23 @@ func (p *plan) stillThere(ctx context.Context, client *ps.Client, c *cluster) er
 
 // note gives the checkpoints of this attempt what they say of servers.
 func (w *whereabouts) note(m *state.Moment) {
-	m.Servers, m.Left = w.moment.Servers, w.moment.Left
-	if m.Servers != nil && !slices.Equal(m.Servers, w.servers) { // somebody has started all of it on yet others
+	m.Servers, m.Left, m.Moves = w.moment.Servers, w.moment.Left, w.moment.Moves
+	if w.restartedElsewhere() {
 		m.Move(m.Servers, w.servers)
 	}
+}
+
+// restartedElsewhere reports whether all of a job that had moved was started again on servers on which it never was.
+func (w *whereabouts) restartedElsewhere() bool {
+	return w.moment.Servers != nil && !slices.Equal(w.moment.Servers, w.servers)
+}
+
+// moves is how often the job has moved until it came to its servers.
+func (w *whereabouts) moves() int {
+	if w.restartedElsewhere() {
+		return w.moment.Moves + 1
+	}
+	return w.moment.Moves
 }
 
 // claimElsewhere claims the folder of a job that has moved: one of the servers that it left may have it until all tasks have gone.

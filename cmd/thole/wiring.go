@@ -52,6 +52,7 @@ func newServer(ctx context.Context, bucket blob.Bucket, ledger *budget.Ledger, l
 type cluster struct {
 	net   rpc.Network
 	addrs []string
+	moves int       // how often the job has moved until it came to them
 	roles []uint64  // epochs of the servers' roles; nil: they have none
 	from  *registry // where the servers are found, before each attempt; nil: they are always the same
 	stop  func()
