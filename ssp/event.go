@@ -28,8 +28,8 @@ type Join[R any] struct {
 	// Replace says that the task may take the place of one that went away between two of its clocks, in the same attempt: it goes on with that
 	// one's clocks and with the number after its last change.
 	Replace bool
-	// Logged says that the Join was accepted before and is read from a log. A log does not record that connections end, so the Join says itself
-	// that the processes in whose place it comes have gone away.
+	// Logged says that the Join was accepted before and is read from a log. A log does not record that connections end, so the Join itself
+	// says that the processes in whose place it comes have gone away.
 	Logged bool
 	// Optional says that if the task goes away for good, the others go on without it instead of failing. In a job with attempts one that
 	// is back then waits for the end of the attempt; and that a task gives up its attempt (Quit) is no going away.

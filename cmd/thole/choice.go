@@ -76,7 +76,7 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 	}
 	p := &plan{job: j, recipe: recipe}
 	checks := []func() error{p.checkConf, p.checkKinds, p.configured, p.ruleLayers, p.checkNumbers, p.large.check, p.checkWeighing,
-		p.checkNames, p.readFieldDims, p.chooseRule, p.chooseHoldout}
+		p.checkClicks, p.checkNames, p.readFieldDims, p.chooseRule, p.chooseHoldout}
 	if recipe.Trees != "" {
 		p.before = before
 		checks = []func() error{p.checkConf, p.checkKinds, p.chooseObjective, p.configured, p.checkNumbers, p.checkWeighing, p.checkStarts,
@@ -301,6 +301,15 @@ func (j *job) checkKeep() error {
 		return errors.New("--storage int8 wants --sparse: it has a scale for each column")
 	}
 	return nil
+}
+
+// checkClicks refuses clicks of labels that are not of two classes.
+func (p *plan) checkClicks() error {
+	if p.keep.ClickWeight == 0 || p.recipe.Task == graph.Classification {
+		return nil
+	}
+	return fmt.Errorf("--click-weight counts labels above 0 as clicks, and --algo %s trains for %v (want labels of two classes, or "+
+		"--show-weight alone)", p.algo, p.recipe.Task)
 }
 
 // keepFlags are the flags that say which columns of sparse matrices are kept.

@@ -86,7 +86,7 @@ func TestLogDiskFull(t *testing.T) {
 	file := examples(t, dir)
 	train := func(t *testing.T, addr, name string, more ...string) (workers []*process) {
 		for task := range 2 {
-			w := worker(t, dir, addr, file, task, append([]string{"--epochs", "60", "--batch", "8", "--retry", "1m", "--model", name}, more...)...)
+			w := worker(t, dir, addr, file, task, append([]string{"--epochs", "300", "--batch", "8", "--retry", "1m", "--model", name}, more...)...)
 			if err := w.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -206,7 +206,7 @@ func TestLogDiskHandedOver(t *testing.T) {
 	start(filepath.Join(dir, "log"))
 	for _, model := range []string{"calm", "kept"} {
 		for task := range 2 {
-			w := worker(t, dir, "1", file, task, "--coordinate", "dir:roles", "--epochs", "60", "--batch", "8", "--model", model)
+			w := worker(t, dir, "1", file, task, "--coordinate", "dir:roles", "--epochs", "300", "--batch", "8", "--model", model)
 			if err := w.Start(); err != nil {
 				t.Fatal(err)
 			}

@@ -47,7 +47,7 @@ func TestNamesOfVariables(t *testing.T) {
 // TestVariables: each flag of each command is taken from its variable, as if it had been given.
 func TestVariables(t *testing.T) {
 	values := map[string]string{"bool": "true", "int": "7", "int64": "7", "uint64": "7", "float64": "0.5", "intSlice": "3,4", "float64Slice": "1,2",
-		"duration": "9s", "string": "text", "stringSlice": "a,b", "stringArray": "a\nb c\n", "stringToString": "a=1,b=2", "limits": "partitions=7"}
+		"duration": "9s", "string": "text", "stringSlice": "a,b", "stringArray": "a\nb c\n", "stringToString": "a=1,b=2", "quota": "partitions=7"}
 	_, wants := allCommands(t)
 	for i := range wants {
 		e, all := allCommands(t)
