@@ -148,7 +148,7 @@ func kindOf(f *pflag.Flag) flagKind {
 		"float64Slice":   {"X,X", "numbers separated by commas"},
 		"duration":       {"TIME", "a time like 90s or 5m"},
 		"string":         {"TEXT", ""},
-		"limits":         {"NAME=N", ""},
+		"quota":          {"NAME=N", ""},
 		"stringSlice":    {"NAME,NAME", ""},
 		"stringArray":    {"TEXT", ""},
 		"stringToString": {"NAME=VALUE", "NAME=VALUE"},
