@@ -14,9 +14,16 @@ import (
 // of it begins the next attempt, from the last committed checkpoint.
 type Job struct {
 	Attempt    int         `json:"attempt"`
-	Servers    []uint64    `json:"servers,omitempty"` // epochs of the roles server 0, 1, … that the attempt runs on
-	Ended      bool        `json:"ended,omitempty"`   // the job came to its end with the attempt
+	Servers    []uint64    `json:"servers,omitempty"`  // epochs of the roles server 0, 1, … that the attempt runs on
+	Ended      bool        `json:"ended,omitempty"`    // the job came to its end with the attempt
+	Complete   int         `json:"complete,omitempty"` // the last attempt with which it came to its end; 0: none
+	Settings   string      `json:"settings,omitempty"` // a digest of those with which it did
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
+}
+
+// Over reports whether the job came to its end with these settings, and no attempt after that has written a checkpoint.
+func (j *Job) Over(settings string) bool {
+	return j.Complete > 0 && j.Settings == settings && (j.Checkpoint == nil || j.Checkpoint.Attempt <= j.Complete)
 }
 
 // Checkpoint names a checkpoint that is complete.
@@ -94,14 +101,14 @@ func Commit(ctx context.Context, s Store, cluster, job string, c Checkpoint) err
 	return err
 }
 
-// Complete says that a job has come to its end with an attempt: what comes next under its name begins anew, with the next attempt. It fails
+// Complete says that a job has come to its end with an attempt, and with which settings, a text that differs where they do: what comes next under its name begins anew, with the next attempt. It fails
 // with ErrFenced if another attempt has begun.
-func Complete(ctx context.Context, s Store, cluster, job string, attempt int) error {
+func Complete(ctx context.Context, s Store, cluster, job string, attempt int, settings string) error {
 	_, err := change(ctx, s, cluster, job, func(j *Job) error {
 		if attempt != j.Attempt {
 			return fmt.Errorf("attempt %d is complete, and attempt %d runs: %w", attempt, j.Attempt, ErrFenced)
 		}
-		j.Ended = true
+		j.Ended, j.Complete, j.Settings = true, attempt, settings
 		return nil
 	})
 	return err

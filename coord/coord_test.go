@@ -164,23 +164,25 @@ func TestCatalogue(t *testing.T) {
 	servers = old
 	begin(3, coord.ErrFenced, "server 1 has epoch 1, want 2 to 2")
 
-	if err := coord.Complete(t.Context(), s, "c", "j", 2); !errors.Is(err, coord.ErrFenced) {
+	if err := coord.Complete(t.Context(), s, "c", "j", 2, "x"); !errors.Is(err, coord.ErrFenced) {
 		t.Errorf("attempt 2 is complete: %v", err)
 	}
-	ended := func(want bool) {
+	ended := func(want, over bool) {
 		t.Helper()
-		if j, err := coord.Last(t.Context(), s, "c", "j"); err != nil || j.Ended != want || j.Checkpoint == nil {
-			t.Errorf("%+v, %v, want it ended: %v", j, err, want)
+		if j, err := coord.Last(t.Context(), s, "c", "j"); err != nil || j.Ended != want || j.Over("x") != over || j.Over("y") || j.Checkpoint == nil {
+			t.Errorf("%+v, %v, want it ended: %v, over: %v", j, err, want, over)
 		}
 	}
-	ended(false)
-	if err := coord.Complete(t.Context(), s, "c", "j", 3); err != nil {
+	ended(false, false)
+	if err := coord.Complete(t.Context(), s, "c", "j", 3, "x"); err != nil {
 		t.Error(err)
 	}
-	ended(true)
+	ended(true, true)
 	servers[1].Epoch = 2
 	begin(4, nil, "")
-	ended(false)
+	ended(false, true)
+	commit(4, 50, nil, "")
+	ended(false, false)
 }
 
 // TestNames: what cannot be a key is refused before anything is asked.

@@ -26,13 +26,15 @@ const (
 
 // recovery is what a process knows of the attempts of its job.
 type recovery struct {
-	attempt int              // this one, from 1 on; 0: the job has no attempts
-	first   int              // the one with which the training began, as far as this process knows
-	met     bool             // all tasks had joined it
-	written int              // checkpoints of this process
-	resumed bool             // it has gone on from one
-	damaged map[string]error // checkpoints that cannot be used, by their paths
-	where   whereabouts      // the servers
+	attempt int  // this one, from 1 on; 0: the job has no attempts
+	first   int  // the one with which the training began, as far as this process knows
+	met     bool // all tasks had joined it
+	// completed says that the job came to its end before this process started: if others do not join there is nothing left to do.
+	completed bool
+	written   int              // checkpoints of this process
+	resumed   bool             // it has gone on from one
+	damaged   map[string]error // checkpoints that cannot be used, by their paths
+	where     whereabouts      // the servers
 }
 
 // spoil says that a checkpoint cannot be used.

@@ -193,6 +193,7 @@ func (c *cluster) firstAttempt(ctx context.Context, p *plan, w *watcher) (first 
 		if first = max(1, last.Attempt); last.Ended {
 			first++
 		}
+		p.completed = last.Over(p.agreement())
 		return err
 	})
 	return first, err
@@ -307,5 +308,5 @@ func (c *cluster) complete(ctx context.Context, p *plan) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
-	_ = coord.Complete(ctx, r.store, r.cluster, p.name, p.attempt) // nobody waits for it
+	_ = coord.Complete(ctx, r.store, r.cluster, p.name, p.attempt, p.agreement()) // nobody waits for it
 }

@@ -86,7 +86,7 @@ func (p *plan) gather(ctx context.Context, client *ps.Client, w *watcher, mayGoO
 	if err == nil || ctx.Err() != nil || wait.Err() == nil {
 		return err
 	}
-	if r.Ended {
+	if r.Ended || p.completed {
 		return &ps.Ended{Job: p.name}
 	}
 	return awayError{fmt.Errorf("job %q: %s did not join within %v: each task needs a worker with the same --servers, --job and --tasks "+

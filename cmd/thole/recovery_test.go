@@ -214,3 +214,29 @@ func TestKilled(t *testing.T) {
 		})
 	}
 }
+
+// TestReturnsAfterEnd: a worker that is started again after its job has come to its end finds that out from the store, also on servers that
+// know nothing of the job, and as often as it is started.
+func TestReturnsAfterEnd(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	mustRun(t, dir, "data", "clicks", "--rows", "500", "--out", "clicks.libsvm")
+	c := &cast{t: t, dir: dir, roles: true, servers: make([]*process, 1), workers: make([]*process, 2), settings: []string{"--data", "clicks.libsvm",
+		"--epochs", "2", "--model", "m", "--checkpoint", "ck"}}
+	c.start()
+	c.end()
+	c.kill(c.servers[0])
+	c.server(0)
+	c.settings = append(c.settings, "--wait", "1s")
+	for range 2 {
+		c.worker(1)
+		if w := c.workers[1]; w.Wait() != nil || !strings.Contains(c.said[1].String(), "has ended already") {
+			t.Fatalf("%v: %s", w.ProcessState, &w.err)
+		}
+	}
+	c.settings = append(c.settings, "--epochs", "3") // of another training
+	c.worker(1)
+	if w := c.workers[1]; w.Wait() == nil || !strings.Contains(c.said[1].String(), "did not join") {
+		t.Errorf("%v: %s", w.ProcessState, &w.err)
+	}
+}
