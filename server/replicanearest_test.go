@@ -180,12 +180,12 @@ func TestReplicaCutServers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		pairs[2].disks[1].Slow = 30 * time.Millisecond // its standby is behind by that
 		var cuts []func()
 		for _, p := range pairs[1:] { // the first has no standby
 			_, cut := p.copies()
 			cuts = append(cuts, cut)
 		}
-		pairs[2].disks[1].Slow = 30 * time.Millisecond // its standby is behind by that
 		r, err := ps.Follow(ctx, ps.Options{Network: net, Servers: addrs, Job: "j", ReadFrom: ps.ReadReplica,
 			Replicas: func(_ context.Context, i int) ([]string, error) { return pairs[i].at[1:], nil }})
 		if err != nil {

@@ -282,8 +282,8 @@ func (w world) trained(t *testing.T, o Options) ([]*Report, []float32) {
 
 func rate(r float64) func(int, int) float64 { return func(int, int) float64 { return r } }
 
-// TestPrefetchTrains: with Prefetch a training under BSP has the bits that it has without, on any number of servers; under SSP and ASP it
-// comes to about the same loss.
+// TestPrefetchTrains: with Prefetch a training under BSP has the bits that it has without, on any number of servers; under SSP it comes to
+// about the same loss, and under ASP, where the loss depends on how the tasks run, to less than a third of the loss of weights of 0.
 func TestPrefetchTrains(t *testing.T) {
 	o := Options{Data: set(examples(400, 1)), Batch: 16, Seed: 3, Rate: rate(0.2), Epochs: 6, Wrap: true, Tolerance: 1e-12}
 	for _, name := range []string{"lr", "fm"} {
@@ -301,7 +301,10 @@ func TestPrefetchTrains(t *testing.T) {
 				reports, _ := world{tasks: 3, servers: 2, bound: bound, algo: name}.trained(t, o)
 				loss[i] = reports[0].Losses[len(reports[0].Losses)-1]
 			}
-			if math.Abs(loss[0]-loss[1]) > 0.3*loss[0] {
+			if bound == ssp.ASP && max(loss[0], loss[1]) > math.Ln2/3 {
+				t.Errorf("%s under %v: losses without and with Prefetch %v, want less than %v", name, bound, loss, math.Ln2/3)
+			}
+			if bound != ssp.ASP && math.Abs(loss[0]-loss[1]) > 0.3*loss[0] {
 				t.Errorf("%s under %v: losses without and with Prefetch %v, want about the same", name, bound, loss)
 			}
 		}
