@@ -101,8 +101,8 @@ func Commit(ctx context.Context, s Store, cluster, job string, c Checkpoint) err
 	return err
 }
 
-// Complete says that a job has come to its end with an attempt, and with which settings, a text that differs where they do: what comes next under its name begins anew, with the next attempt. It fails
-// with ErrFenced if another attempt has begun.
+// Complete says that a job has come to its end with an attempt, and with which settings, a text that differs where they do: what comes next
+// under its name starts from the beginning, with the next attempt. It fails with ErrFenced if another attempt has begun.
 func Complete(ctx context.Context, s Store, cluster, job string, attempt int, settings string) error {
 	_, err := change(ctx, s, cluster, job, func(j *Job) error {
 		if attempt != j.Attempt {

@@ -1,8 +1,9 @@
 #include "textflag.h"
 
 // FIND searches for n keys; MATCH makes BX the slots of the line at AX that have the key, SPREAD puts a key into a vector, NAME
-// stamps slot BX of that line, FETCH fetches row BX. Before it searches for a key it fetches the line of another one. The loop is as
-// short as can be: many searches must be under way in the processor at a time.
+// stamps slot BX of that line, FETCH fetches row BX. Before it searches for a key it fetches the line of another one, into the second cache:
+// the first has too few buffers for these lines and the rows together. The loop is as short as can be: many searches must be under way
+// in the processor at a time.
 //
 //	SI keys   DI lines  DX at    R13 lines to fetch  R8 rows   R9 key  CX keys in all  R10 missing
 //	R12 stamp R11 scratch R14 slab  R15 stride
@@ -22,7 +23,7 @@
 key:                           \
 	MOVL (R13)(R9*4), AX   \
 	SHLQ $6, AX            \
-	PREFETCHT0 (DI)(AX*1)  \
+	PREFETCHT1 (DI)(AX*1)  \
 	MOVL (DX)(R9*4), AX    \
 	SHLQ $6, AX            \
 	ADDQ DI, AX            \

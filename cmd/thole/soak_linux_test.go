@@ -135,7 +135,7 @@ func (s *soak) job(n int) {
 	s.workers = nil
 	for task := range 4 {
 		p := &soaked{name: fmt.Sprintf("%s worker %d", name, task), args: append([]string{"worker", "--task", fmt.Sprint(task), "--job", name,
-			"--coordinate", "dir:roles", "--model", name, "--checkpoint", name + ".ck", "--checkpoint-every", "100", "--retry", "1m", "--wait", "5m"},
+			"--coordinate", "dir:roles", "--model", name, "--checkpoint", name + ".ck", "--checkpoint-every", "100", "--retry", "1m", "--wait", "20s"},
 			s.settings...)}
 		s.start(p)
 		s.workers = append(s.workers, p)

@@ -20,7 +20,8 @@ import (
 //	                                    and those for which there is no room to the connection's own goroutine.
 //	the connection's own goroutine      reads when goroutines wait for other calls, or when nobody has read for a while: then the server
 //	                                    sends signs of life or answers to requests that are sent in advance. When it has finished a call
-//	                                    for which a goroutine waited, and there are no others, it leaves the turn to those who wait.
+//	                                    for which a goroutine waited, or read a large answer, and no goroutine waits, it leaves the turn to
+//	                                    those that will wait; it looks again soon after a large answer, as more of them may come.
 //
 // A goroutine that waits in a read is interrupted when its context ends, and after a while, as it may have an alarm; then it waits as
 // others do. If it has read a part of an answer the connection's goroutine reads the rest.
@@ -253,13 +254,17 @@ func (c *conn) read() {
 	defer c.readOver()
 	for {
 		c.turn.reads <- struct{}{}
-		err := c.readOn()
+		large, err := c.readOn()
 		<-c.turn.reads
-		if err != nil {
+		switch {
+		case err != nil:
 			c.broken(err)
 			return
+		case large:
+			c.turn.expectLarge()
+		default:
+			c.turn.arm()
 		}
-		c.turn.arm()
 		select {
 		case <-c.turn.wake:
 		case <-c.gone:
@@ -277,25 +282,26 @@ func (c *conn) readOver() {
 	<-c.turn.reads
 }
 
-// readOn reads until the turn is left to those who wait for calls.
-func (c *conn) readOn() error {
+// readOn reads until the turn is left to those who wait for calls. large says that it read a large answer last.
+func (c *conn) readOn() (large bool, err error) {
 	t := &c.turn
 	for {
 		t.took = false
-		h, err := head{}, error(nil)
+		var h head
 		if t.left != nil {
 			h, t.left = *t.left, nil
 		} else if h, err = c.head(); err != nil {
-			return err
+			return false, err
 		}
 		if h.kind == kindAlive {
 			continue
 		}
 		if err := c.answer(h); err != nil {
-			return err
+			return false, err
 		}
-		if t.took && t.waiting.Load() == 0 && c.in.br.Buffered() == 0 {
-			return nil
+		large = h.size > firstStep
+		if (t.took || large) && t.waiting.Load() == 0 && c.in.br.Buffered() == 0 {
+			return large, nil
 		}
 	}
 }
