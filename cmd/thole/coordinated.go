@@ -193,7 +193,7 @@ func (c *cluster) firstAttempt(ctx context.Context, p *plan, w *watcher) (first 
 		if first = max(1, last.Attempt); last.Ended {
 			first++
 		}
-		p.completed = last.Over(p.agreement())
+		p.completed = last.Complete > 0 && last.Over(p.agreement())
 		return err
 	})
 	return first, err
