@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"thole.example/coord"
+	"thole.example/data"
 	"thole.example/ps"
 	"thole.example/rpc"
 	"thole.example/state"
@@ -46,7 +47,11 @@ func TestFencedCommit(t *testing.T) {
 	one := take(t, r, 1, "host:1")
 	r.servers = 2
 	c := &cluster{from: r}
-	p := func(attempt int) *plan { return &plan{job: &job{name: "j"}, recovery: recovery{attempt: attempt}} }
+	p := func(attempt int) *plan {
+		p := &plan{job: &job{name: "j"}, recovery: recovery{attempt: attempt}}
+		p.train = &data.Examples{Set: &data.Set{}}
+		return p
+	}
 	enter := func(attempt int) *catalogue {
 		t.Helper()
 		if err := c.locate(t.Context(), p(attempt), nil); err != nil {
