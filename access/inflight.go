@@ -11,7 +11,7 @@ type Direction uint8
 
 // The directions.
 const (
-	Requests   Direction = iota // from the head of a frame until the request is answered
+	Requests   Direction = iota // from the head of a frame, with its announced length, until the request is answered
 	Answers                     // from when their size is known until they are written to the network
 	Directions                  // their number
 )
@@ -53,7 +53,7 @@ func (f *InFlight) Take(d Direction, n int64, w Wait) error {
 	for i, a := range f.accounts {
 		if err := a.takeInFlight(d, n, w); err != nil {
 			for _, before := range f.accounts[:i] {
-				before.giveBack(d, n)
+				before.replace(d, n, 0)
 			}
 			return err
 		}
@@ -65,26 +65,24 @@ func (f *InFlight) Take(d Direction, n int64, w Wait) error {
 // Set counts n bytes of a direction in place of those so far, without waiting, as they are there already.
 func (f *InFlight) Set(d Direction, n int64) {
 	for _, a := range f.accounts {
-		a.giveBack(d, f.bytes[d])
-		a.force(d, n)
+		a.replace(d, f.bytes[d], n)
 	}
 	f.bytes[d] = n
 }
 
 // Release ends the counting. What was released counts nothing.
 func (f *InFlight) Release() {
-	for d, n := range f.bytes {
-		for _, a := range f.accounts {
-			a.giveBack(Direction(d), n)
-		}
+	for d := range Directions {
+		f.Set(d, 0)
 	}
 	*f = InFlight{}
 }
 
 // flight is what is in flight in one direction.
 type flight struct {
-	bytes int64
-	large int64 // messages of more than SmallMost
+	bytes   int64
+	large   int64  // messages of more than SmallMost
+	returns uint64 // how many large messages have ended
 }
 
 // waiter is a request that waits for room in an account.
@@ -92,7 +90,7 @@ type waiter struct {
 	direction Direction
 	bytes     int64
 	admitted  chan struct{} // closed when it is counted
-	seen      uint64        // Account.returns at its last look
+	seen      uint64        // flight.returns of its direction at its last look
 }
 
 // takeInFlight counts n bytes when there is room.
@@ -117,26 +115,30 @@ func (a *Account) takeInFlight(d Direction, n int64, w Wait) error {
 			a.look(mine, w.Urgent != nil && w.Urgent())
 		case <-w.Gone:
 			if !a.leave(mine) {
-				a.giveBack(d, n)
+				a.replace(d, n, 0)
 			}
 			return ErrGone
 		}
 	}
 }
 
-// admit counts n bytes if there is room and no request waits, and gives one that waits otherwise.
+// admit counts n bytes if there is room and no request of the direction waits, and returns one that waits otherwise.
 func (a *Account) admit(d Direction, n int64) (*waiter, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch limit := a.Limits().Memory; {
-	case n <= SmallMost || limit == 0 || len(a.waiting) == 0 && n <= limit && a.fits(d, n):
+	case n <= SmallMost || limit == 0:
 		a.count(d, n)
 		return nil, nil
 	case n > limit:
 		return nil, a.Full()
 	}
-	w := &waiter{direction: d, bytes: n, admitted: make(chan struct{}), seen: a.returns}
+	w := &waiter{direction: d, bytes: n, admitted: make(chan struct{}), seen: a.flights[d].returns}
 	a.waiting = append(a.waiting, w)
+	a.serve()
+	if len(a.waiting) == 0 || a.waiting[len(a.waiting)-1] != w {
+		return nil, nil
+	}
 	return w, nil
 }
 
@@ -162,28 +164,20 @@ func (a *Account) count(d Direction, n int64) {
 	}
 }
 
-// force counts a message that is there already.
-func (a *Account) force(d Direction, n int64) {
-	if a == nil || n == 0 {
+// replace counts a message of another size in place of one; 0 is none.
+func (a *Account) replace(d Direction, old, size int64) {
+	if a == nil || old == size {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.count(d, n)
-}
-
-// giveBack ends the counting of a message.
-func (a *Account) giveBack(d Direction, n int64) {
-	if a == nil || n == 0 {
-		return
+	f := &a.flights[d]
+	f.bytes -= old
+	if old > SmallMost {
+		f.large--
+		f.returns++
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.flights[d].bytes -= n
-	if n > SmallMost {
-		a.flights[d].large--
-		a.returns++
-	}
+	a.count(d, size)
 	a.serve()
 }
 
@@ -206,11 +200,12 @@ func (a *Account) look(w *waiter, urgent bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.serve()
-	stalled := w.seen == a.returns
-	w.seen = a.returns
+	f := &a.flights[w.direction]
+	stalled := w.seen == f.returns
+	w.seen = f.returns
 	if i := slices.Index(a.waiting, w); i >= 0 && stalled && urgent {
 		a.waiting = slices.Delete(a.waiting, i, i+1)
-		a.returns++ // others wait for this one first
+		f.returns++ // others wait for this one first
 		a.count(w.direction, w.bytes)
 		close(w.admitted)
 	}

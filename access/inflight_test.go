@@ -191,3 +191,89 @@ func TestInFlightBound(t *testing.T) {
 		})
 	}
 }
+
+// A request has room at once while answers wait, and answers while requests do.
+func TestInFlightOtherDirection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := NewAccount("token", Limits{Memory: 1000 * kib})
+		held := NewInFlight([2]*Account{a})
+		if err := held.Take(Answers, 700*kib, Wait{}); err != nil {
+			t.Fatal(err)
+		}
+		behind := make(chan struct{})
+		answer := NewInFlight([2]*Account{a})
+		go func() {
+			defer close(behind)
+			if err := answer.Take(Answers, 400*kib, Wait{}); err != nil {
+				t.Error(err)
+			}
+		}()
+		if isThere(behind) {
+			t.Error("an answer has no room and passes")
+		}
+		request, there := take(t, Wait{}, 50*kib, a)
+		if !isThere(there) {
+			t.Error("a request with room waits behind an answer")
+		}
+		request.Release()
+		held.Release()
+		<-behind
+		answer.Release()
+		if used, _ := a.Used(); used != 0 {
+			t.Errorf("in the end %d bytes are used", used)
+		}
+	})
+}
+
+// An urgent request passes although answers end and lasting bytes are given back all the time: others may wait for it.
+func TestInFlightStalledNextToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := NewAccount("token", Limits{Memory: 100 * kib})
+		held, _ := take(t, Wait{}, 90*kib, a)
+		ended := make(chan struct{})
+		var others sync.WaitGroup
+		others.Go(func() {
+			for {
+				select {
+				case <-ended:
+					return
+				case <-time.After(stalledAfter / 10):
+				}
+				a.Add(kib, 0)
+				a.Add(-kib, 0)
+				answer := NewInFlight([2]*Account{a})
+				answer.Set(Answers, 20*kib)
+				answer.Release()
+			}
+		})
+		urgent, there := take(t, Wait{Urgent: func() bool { return true }}, 20*kib, a)
+		time.Sleep(3 * stalledAfter)
+		if !isThere(there) {
+			t.Error("after three seconds an urgent request waits")
+		}
+		close(ended)
+		others.Wait()
+		held.Release()
+		<-there
+		urgent.Release()
+	})
+}
+
+// A message keeps its room when its size becomes known: no waiting request takes it.
+func TestInFlightSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := NewAccount("token", Limits{Memory: 100 * kib})
+		first, _ := take(t, Wait{}, 60*kib, a)
+		second, there := take(t, Wait{}, 50*kib, a)
+		first.Set(Requests, 59*kib)
+		if used, _ := a.Used(); isThere(there) || used != 59*kib {
+			t.Errorf("%d bytes are used, and a request without room passes: %v", used, isThere(there))
+		}
+		first.Set(Requests, 50*kib)
+		if !isThere(there) {
+			t.Error("a request with room waits")
+		}
+		first.Release()
+		second.Release()
+	})
+}

@@ -145,7 +145,6 @@ type Account struct {
 	mu                sync.Mutex
 	bytes, partitions int64 // of what lasts, and staged updates
 	flights           [Directions]flight
-	returns           uint64    // how often room was given back that a waiting request could have
 	waiting           []*waiter // requests without room, in the order in which they came
 }
 
@@ -203,7 +202,6 @@ func (a *Account) Add(bytes, partitions int64) {
 	a.bytes += bytes
 	a.partitions += partitions
 	if bytes < 0 {
-		a.returns++
 		a.serve()
 	}
 }

@@ -186,7 +186,7 @@ func (r *reader) drop(n int, why error) error {
 func (r *reader) atOnce(h head) (*rpc.Buffer, error) {
 	p := &r.part
 	if p.buffer == nil {
-		charge, err := r.room(h)
+		charge, err := r.takeRoom(h)
 		if err != nil {
 			return nil, err
 		}
@@ -212,8 +212,8 @@ func (r *reader) atOnce(h head) (*rpc.Buffer, error) {
 	return f, nil
 }
 
-// room takes what a body needs that is read at once.
-func (r *reader) room(h head) (budget.Charge, error) {
+// takeRoom takes what a body needs that is read at once.
+func (r *reader) takeRoom(h head) (budget.Charge, error) {
 	taken := rpc.Taken(int(h.size))
 	charge, ok := r.credit.TryTake(taken)
 	switch {
@@ -241,7 +241,7 @@ func (r *reader) forget() {
 // bytes came before an error.
 func (r *reader) fill(h head, sum *uint32, b []byte) (n int, err error) {
 	for n < len(b) {
-		more, err := r.some(h, sum, b[n:])
+		more, err := r.readSome(h, sum, b[n:])
 		if n += more; err != nil && n < len(b) {
 			return n, err
 		}
@@ -249,29 +249,28 @@ func (r *reader) fill(h head, sum *uint32, b []byte) (n int, err error) {
 	return n, nil
 }
 
-// some reads some of b. Much is copied when it is the reader's turn, which it does not have while it waits for the network.
-func (r *reader) some(h head, sum *uint32, b []byte) (n int, err error) {
-	if r.turn != nil && len(b) >= turnLeast {
-		if _, err := r.br.Peek(1); err != nil {
-			return 0, err
-		}
-		if end := r.turn(); end != nil {
-			defer end()
-			n, _ = r.br.Read(b) // what Peek has got
-			more := 0
-			more, err = r.src.come(b[n:])
-			n += more
-			r.add(h, sum, b[:n])
-			return n, err
-		}
+// readSome reads some of b. Much is copied when it is the reader's turn, which it does not have while it waits for the network.
+func (r *reader) readSome(h head, sum *uint32, b []byte) (n int, err error) {
+	if r.turn == nil || len(b) < turnLeast {
+		n, err = r.br.Read(b)
+		r.addToSum(h, sum, b[:n])
+		return n, err
 	}
-	n, err = r.br.Read(b)
-	r.add(h, sum, b[:n])
+	if _, err := r.br.Peek(1); err != nil {
+		return 0, err
+	}
+	if end := r.turn(); end != nil {
+		defer end()
+	}
+	buffered, _ := r.br.Read(b) // what Peek has read
+	n, err = r.src.readAvailable(b[buffered:])
+	n += buffered
+	r.addToSum(h, sum, b[:n])
 	return n, err
 }
 
-// add continues the checksum of a body.
-func (r *reader) add(h head, sum *uint32, b []byte) {
+// addToSum continues the checksum of a body.
+func (r *reader) addToSum(h head, sum *uint32, b []byte) {
 	if h.flags&flagSum != 0 {
 		*sum = kernel.CRC32C(*sum, b)
 	}

@@ -229,7 +229,7 @@ func (s *session) request(h head) error {
 	if err := s.pace(); err != nil {
 		return err
 	}
-	flight, err := s.hold(h)
+	flight, err := s.takeInFlight(h)
 	body := (*rpc.Buffer)(nil)
 	if err == nil {
 		if body, err = s.in.body(h); err != nil {
@@ -271,9 +271,9 @@ func (s *session) request(h head) error {
 	return nil
 }
 
-// hold counts a request in the accounts of the other side, and waits until they have room for it. If they never have, the body is read and
-// dropped.
-func (s *session) hold(h head) (f access.InFlight, err error) {
+// takeInFlight counts a request in the accounts of the other side, and waits until they have room for it. If they never have, the body is
+// read and dropped.
+func (s *session) takeInFlight(h head) (f access.InFlight, err error) {
 	a, ok := s.l.handler.(rpc.Accountant)
 	if !ok {
 		return f, nil

@@ -24,9 +24,11 @@ type source struct {
 	interrupted bool       // by a deadline in the past
 
 	// of the read that is being tried
-	b   []byte
-	n   int
-	err error
+	b     []byte
+	once  bool // it does not wait for bytes
+	empty bool // there were none
+	n     int
+	err   error
 }
 
 func newSource(nc net.Conn, heard *atomic.Uint64) *source {
@@ -65,7 +67,7 @@ func (s *source) Read(b []byte) (n int, err error) {
 		if s.raw == nil || len(b) == 0 {
 			n, err = s.nc.Read(b)
 		} else {
-			n, err = s.read(b)
+			n, err = s.read(b, false)
 		}
 		if err == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
 			break
@@ -83,19 +85,27 @@ func (s *source) Read(b []byte) (n int, err error) {
 			break
 		}
 	}
-	if n > 0 && s.heard != nil {
-		s.heard.Add(uint64(n))
-	}
+	s.count(n)
 	return n, err
 }
 
-func (s *source) read(b []byte) (int, error) {
-	s.b = b
+// count counts bytes that have come.
+func (s *source) count(n int) {
+	if n > 0 && s.heard != nil {
+		s.heard.Add(uint64(n))
+	}
+}
+
+// read reads by readFD. If once is set it does not wait for bytes.
+func (s *source) read(b []byte, once bool) (int, error) {
+	s.b, s.once = b, once
 	err := s.raw.Read(s.try)
 	s.b = nil // it is the caller's
 	switch {
 	case err != nil: // the deadline, or the connection is closed
 		return 0, err
+	case s.empty:
+		return 0, nil
 	case s.err != nil:
 		return 0, os.NewSyscallError("read", s.err)
 	case s.n == 0:
@@ -104,44 +114,24 @@ func (s *source) read(b []byte) (int, error) {
 	return s.n, nil
 }
 
-// come reads what has come already, if the source can do that.
-func (s *source) come(b []byte) (int, error) {
+// readAvailable reads what has come already, if the source can do that.
+func (s *source) readAvailable(b []byte) (int, error) {
 	if s.raw == nil || len(b) == 0 {
 		return 0, nil
 	}
-	s.b = b
-	over := false
-	err := s.raw.Read(func(fd uintptr) bool {
-		over = s.tryRead(fd)
-		return true
-	})
-	s.b = nil
-	switch {
-	case err != nil:
-		return 0, err
-	case !over:
-		return 0, nil
-	case s.err != nil:
-		return 0, os.NewSyscallError("read", s.err)
-	case s.n == 0:
-		return 0, io.EOF
-	}
-	if s.heard != nil {
-		s.heard.Add(uint64(s.n))
-	}
-	return s.n, nil
+	n, err := s.read(b, true)
+	s.count(n)
+	return n, err
 }
 
-// tryRead reports whether the read is over, with bytes, the end or an error; if not, it is tried again when there is something to read.
+// tryRead reports whether the read is over; if not, it is tried again when there is something to read.
 func (s *source) tryRead(fd uintptr) bool {
 	for {
 		s.n, s.err = readFD(fd, s.b)
-		switch s.err {
-		case syscall.EINTR:
-		case syscall.EAGAIN:
-			return false
-		default:
-			return true
+		if s.err == syscall.EINTR {
+			continue
 		}
+		s.empty = s.err == syscall.EAGAIN
+		return !s.empty || s.once
 	}
 }

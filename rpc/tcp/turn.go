@@ -260,6 +260,8 @@ func (c *conn) read() {
 		case err != nil:
 			c.broken(err)
 			return
+		case c.turn.waiting.Load() > 0: // its goroutine found this one reading
+			continue
 		case large:
 			c.turn.expectLarge()
 		default:

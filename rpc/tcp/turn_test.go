@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -199,6 +201,48 @@ func TestTurnToRead(t *testing.T) {
 		}
 		_ = c.Close()
 	})
+}
+
+// What has come of a large request is read at once after one turn, whether or not a turn needs to end.
+func TestTurnToReadReadsAll(t *testing.T) {
+	if !triesReads {
+		t.Skip("reads on this system wait for bytes")
+	}
+	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	out, err := net.Dial("unix", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	in, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	b := sealed(0, kindRequest, 1, &rpc.Request{Arg: make([]byte, firstStep)})
+	for _, end := range []func(){nil, func() {}} {
+		r, turns := newReader(t.Context(), in, 1<<30, nil), 0
+		r.turn = func() func() { turns++; return end }
+		if _, err := out.Write(b); err != nil {
+			t.Fatal(err)
+		}
+		h, err := r.next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := r.body(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body.Release()
+		if turns != 1 {
+			t.Errorf("a turn that needs to end: %v; %d bytes that have come are read in %d turns, want 1", end != nil, h.size, turns)
+		}
+	}
 }
 
 // Which answers may be large is known before they come.
