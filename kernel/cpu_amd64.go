@@ -17,8 +17,8 @@ func bestLevel() level {
 	return avx512
 }
 
-// fetchFar says that rows are fetched into the second cache. Processors of Intel have few buffers for what the first one misses, and
-// more behind it; on others what comes from the second cache is slow (docs/performance.md).
+// fetchFar says that all rows are fetched into the second cache. Processors of Intel have few buffers for what the first one misses, and
+// more behind it; on others that is faster for rows of one line alone (docs/performance.md).
 var fetchFar = vendor() == "GenuineIntel"
 
 // vendor is who made the processor.
@@ -82,8 +82,8 @@ const (
 	rowsLeft  rowsFound = iota // nothing
 	rowsStamp                  // it stamps their slots
 	rowsNear                   // it fetches one line of each
-	rowsLong                   // several
-	rowsFar                    // any number, into the second cache
+	rowsLong                   // it fetches several lines of each
+	rowsFar                    // it fetches any number of lines of each, into the second cache
 )
 
 func newFinding(s *Stamp, slab []byte, stride, size int) finding {
@@ -92,7 +92,7 @@ func newFinding(s *Stamp, slab []byte, stride, size int) finding {
 	case s != nil:
 		f.does = rowsStamp
 	case f.fetch == 0:
-	case fetchFar:
+	case fetchFar || f.fetch == 1 && stride <= cacheLine:
 		f.does = rowsFar
 	case f.fetch == 1:
 		f.does = rowsNear

@@ -120,7 +120,7 @@ func TestSearch(t *testing.T) {
 				continue
 			}
 			locateOn(on, &s, some, at)
-			f := Finder{asm: newFinding(nil, slab, 8, n%200)}
+			f := Finder{asm: newFinding(nil, slab, 8<<(n%2*4), n%200)} // rows of 8 bytes, or of two lines
 			missing, want := f.find(on, lines, some, at, got, at[n/2:]), 0
 			for i, key := range some {
 				if line := s.Line(Hash(uint64(key))); at[i] != line || got[i] != rows[key] {
