@@ -108,6 +108,17 @@ func replaceable[D any, R comparable](e *Join[R], m *member[D, R]) bool {
 	return e.Replace && m.status == Away && len(m.early) == 0 && len(m.running) == 0 && !m.altered
 }
 
+// occupied tells why the process of the Join cannot take the places of another one yet: a task of that one is here. Were the Join accepted,
+// what that task still pushes would follow it in the log, whose reader takes the process for gone from the Join on.
+func (j *Job[D, R]) occupied(e *Join[R]) error {
+	for _, t := range e.Mine {
+		if m := j.members[t]; m != nil && m.status == Here && m.worker != e.Worker {
+			return j.taken(m, e.Worker)
+		}
+	}
+	return nil
+}
+
 // vacate has the tasks go away whose places the process of a logged Join took: they had gone away then.
 func (j *Job[D, R]) vacate(e *Join[R]) {
 	if !e.Replace || !e.first() || e.Attempt != j.attempt || j.ended || j.repeated(e) {

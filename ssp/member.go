@@ -79,10 +79,10 @@ func (j *Job[D, R]) join(e *Join[R]) {
 			j.do(Later[R]{Req: e.Req, Attempt: to})
 			return
 		default:
-			if m := j.members[e.Task]; m != nil && replaceable(e, m) {
-				err = j.replace(e, m)
-			} else {
+			if m := j.members[e.Task]; m == nil || !replaceable(e, m) {
 				err = j.admit(e)
+			} else if err = j.occupied(e); err == nil {
+				err = j.replace(e, m)
 			}
 		}
 		if err != nil {
