@@ -21,6 +21,7 @@ func TestHogwild(t *testing.T) {
 	for _, hogwild := range []bool{true, false} {
 		local := ps.NewLocal()
 		var most int64
+		counted := make(chan struct{})
 		tasksOn(t, 2, ps.Options{Tasks: 4, Bound: ssp.BSP, Local: local}, &blob.Mem{}, func(ctx context.Context, p *ps.Client, task int) error {
 			model := ps.NewModel("m", localRows, localCols)
 			model.SetHogwild(hogwild)
@@ -32,8 +33,10 @@ func TestHogwild(t *testing.T) {
 				err = p.SyncClock(ctx)
 			}
 			if task == 0 {
-				most = local.Bytes() // a barrier forgets them
+				most = local.Bytes()
+				close(counted)
 			}
+			<-counted // the first barrier forgets them
 			if err == nil {
 				err = p.Barrier(ctx)
 			}
