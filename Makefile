@@ -49,7 +49,7 @@ kills:
 # Jobs on two servers with a standby each and four workers, of which one is killed every ten seconds, for an hour: the bits of each model, the
 # folders of the logs and the memory of the servers (docs/benchmarks): make endure SOAK_TIME=10m SOAK_CURVE=docs/benchmarks/soak
 endure:
-	SOAK_TIME=$(or $(SOAK_TIME),1h) SOAK_CURVE=$(SOAK_CURVE) KILL_SEED=$(KILL_SEED) go test ./cmd/thole -run '^TestSoak$$' -count 1 -v -timeout 12h
+	SOAK_TIME=$(or $(SOAK_TIME),1h) SOAK_CURVE=$(abspath $(SOAK_CURVE)) KILL_SEED=$(KILL_SEED) go test ./cmd/thole -run '^TestSoak$$' -count 1 -v -timeout 12h
 
 # A job of 1,000 tasks on 200 servers, simulated, and 1,000 tasks on one real server: some minutes (docs/scale.md)
 scale:

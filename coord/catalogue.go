@@ -17,13 +17,13 @@ type Job struct {
 	Servers    []uint64    `json:"servers,omitempty"`  // epochs of the roles server 0, 1, … that the attempt runs on
 	Ended      bool        `json:"ended,omitempty"`    // the job came to its end with the attempt
 	Complete   int         `json:"complete,omitempty"` // the last attempt with which it came to its end; 0: none
-	Settings   string      `json:"settings,omitempty"` // a digest of those with which it did
+	Settings   string      `json:"settings,omitempty"` // those with which it did, words "name=value"
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 }
 
-// Over reports whether the job came to its end with these settings, and no attempt after that has written a checkpoint.
-func (j *Job) Over(settings string) bool {
-	return j.Complete > 0 && j.Settings == settings && (j.Checkpoint == nil || j.Checkpoint.Attempt <= j.Complete)
+// Completed reports whether the job has come to its end, and no attempt after that has written a checkpoint.
+func (j *Job) Completed() bool {
+	return j.Complete > 0 && (j.Checkpoint == nil || j.Checkpoint.Attempt <= j.Complete)
 }
 
 // Checkpoint names a checkpoint that is complete.
@@ -101,8 +101,8 @@ func Commit(ctx context.Context, s Store, cluster, job string, c Checkpoint) err
 	return err
 }
 
-// Complete says that a job has come to its end with an attempt, and with which settings, a text that differs where they do: what comes next
-// under its name starts from the beginning, with the next attempt. It fails with ErrFenced if another attempt has begun.
+// Complete says that a job has come to its end with an attempt, and with which settings, as words "name=value": what comes next under its
+// name starts from the beginning, with the next attempt. It fails with ErrFenced if another attempt has begun.
 func Complete(ctx context.Context, s Store, cluster, job string, attempt int, settings string) error {
 	_, err := change(ctx, s, cluster, job, func(j *Job) error {
 		if attempt != j.Attempt {

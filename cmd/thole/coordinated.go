@@ -15,6 +15,7 @@ import (
 	"thole.example/coord/all"
 	"thole.example/ps"
 	"thole.example/rpc"
+	"thole.example/ssp"
 )
 
 // coordination is the flags that say where it is kept who is which server.
@@ -193,7 +194,7 @@ func (c *cluster) firstAttempt(ctx context.Context, p *plan, w *watcher) (first 
 		if first = max(1, last.Attempt); last.Ended {
 			first++
 		}
-		p.completed = last.Complete > 0 && last.Over(p.agreement())
+		p.completed = last.Completed() && ssp.Agree(last.Settings, p.summary())
 		return err
 	})
 	return first, err
@@ -308,5 +309,5 @@ func (c *cluster) complete(ctx context.Context, p *plan) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
-	_ = coord.Complete(ctx, r.store, r.cluster, p.name, p.attempt, p.agreement()) // nobody waits for it
+	_ = coord.Complete(ctx, r.store, r.cluster, p.name, p.attempt, p.summary()) // no process waits for it
 }

@@ -228,13 +228,18 @@ func TestReturnsAfterEnd(t *testing.T) {
 	c.kill(c.servers[0])
 	c.server(0)
 	c.settings = append(c.settings, "--wait", "1s")
-	for range 2 {
+	all := c.settings
+	without := slices.Clone(all)
+	at := slices.Index(without, "--model")
+	without = slices.Delete(without, at, at+2) // of another task than the first it may be missing
+	for _, settings := range [][]string{all, all, without} {
+		c.settings = settings
 		c.worker(1)
 		if w := c.workers[1]; w.Wait() != nil || !strings.Contains(c.said[1].String(), "has ended already") {
 			t.Fatalf("%v: %s", w.ProcessState, &w.err)
 		}
 	}
-	c.settings = append(c.settings, "--epochs", "3") // of another training
+	c.settings = append(all, "--epochs", "3") // of another training
 	c.worker(1)
 	if w := c.workers[1]; w.Wait() == nil || !strings.Contains(c.said[1].String(), "did not join") {
 		t.Errorf("%v: %s", w.ProcessState, &w.err)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"hash/crc32"
 	"net/url"
@@ -14,12 +12,6 @@ func (p *plan) networkSum() uint32 {
 		return 0
 	}
 	return crc32.Checksum(p.network.JSON(), crc32.MakeTable(crc32.Castagnoli))
-}
-
-// agreement is a digest of what all workers must agree on.
-func (p *plan) agreement() string {
-	sum := sha256.Sum256([]byte(p.summary()))
-	return hex.EncodeToString(sum[:16])
 }
 
 // summary is what all workers of a job must agree on, as words "name=value". The path of the model may be missing where the
