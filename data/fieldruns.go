@@ -24,9 +24,13 @@ func (e *SharedColumn) Error() string {
 }
 
 // FieldRuns finds which columns are of fields of which kind, where kinds has a number for each field of the examples: runs of columns,
-// ascending. A column that no example has counts as the one before it, and those before the first one as that. The error is a
+// ascending. Columns between two runs that no example has count as those of the larger number, so that other examples with the same columns
+// lose nothing where the number is one of values; those before the first run and after the last one count as that. The error is a
 // *SharedColumn if a column occurs in fields of two kinds.
 func (s *Set) FieldRuns(kinds []int) ([]FieldRun, error) {
+	if len(kinds) > 0 && slices.Min(kinds) == slices.Max(kinds) {
+		return []FieldRun{{0, kinds[0]}}, nil
+	}
 	of := map[int64]int32{}
 	for _, row := range s.all() {
 		for v, col := range row.idx {
@@ -40,13 +44,16 @@ func (s *Set) FieldRuns(kinds []int) ([]FieldRun, error) {
 		}
 	}
 	var runs []FieldRun
+	before := int64(-1)
 	for _, col := range slices.Sorted(maps.Keys(of)) {
-		if kind := kinds[of[col]]; len(runs) == 0 || runs[len(runs)-1].Kind != kind {
-			runs = append(runs, FieldRun{col, kind})
+		kind, first := kinds[of[col]], col
+		if n := len(runs); n == 0 || kind > runs[n-1].Kind {
+			first = before + 1
 		}
-	}
-	if len(runs) > 0 {
-		runs[0].First = 0
+		if n := len(runs); n == 0 || kind != runs[n-1].Kind {
+			runs = append(runs, FieldRun{first, kind})
+		}
+		before = col
 	}
 	return runs, nil
 }

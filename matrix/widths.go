@@ -79,6 +79,7 @@ func (m *Meta) checkWidths() error {
 	}
 	all := m.Rect().Cols
 	last := all.Lo
+	var rows []int64 // different ones, as many as may be: WidthKinds looks through all of them for each range
 	for _, w := range m.Widths {
 		switch {
 		case w.Cols.Lo < last || w.Cols.Hi <= w.Cols.Lo || w.Cols.Hi > all.Hi:
@@ -87,9 +88,15 @@ func (m *Meta) checkWidths() error {
 			return fmt.Errorf("matrix %q: columns %v of %d rows, want 1 to %d", m.Name, w.Cols, w.Rows, m.Rows)
 		}
 		last = w.Cols.Hi
+		if !slices.Contains(rows, w.Rows) {
+			rows = append(rows, w.Rows)
+		}
+		if len(rows) > WidthKinds {
+			break
+		}
 	}
-	if n := len(m.WidthKinds()); n > WidthKinds {
-		return fmt.Errorf("matrix %q: columns of %d different widths, want at most %d", m.Name, n, WidthKinds)
+	if len(rows) > WidthKinds || len(m.WidthKinds()) > WidthKinds {
+		return fmt.Errorf("matrix %q: columns of more than %d different widths", m.Name, WidthKinds)
 	}
 	return nil
 }

@@ -194,7 +194,7 @@ func (s *Server) refreshReplica(ctx context.Context) (first error) {
 			return first
 		case damagedCheckpoint(err):
 			r.bad[of] = err
-		case !errors.Is(err, fs.ErrNotExist) && e.Err == nil: // it can be read later: an older one is no use
+		case !errors.Is(err, fs.ErrNotExist): // it may be read later: an older one is no use
 			return first
 		}
 	}
@@ -221,14 +221,19 @@ func (r *CheckpointReplica) list(ctx context.Context, b blob.Bucket) ([]state.En
 	return []state.Entry{one}, nil
 }
 
-// newer reports whether a checkpoint is to be served in place of the one that is.
+// newer reports whether a checkpoint is to be served in place of the one that is: of the same training one of no fewer steps, of another
+// training one that was written no earlier.
 func (r *CheckpointReplica) newer(e *state.Entry) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.status.Checkpoint == nil {
 		return true
 	}
-	return identityOf(e) != r.served && (e.Head.Moment.Run != r.run || stepOf(e) >= r.status.Checkpoint.Step)
+	now := r.status.Checkpoint
+	if e.Head.Moment.Run != r.run {
+		return !e.Modified.Before(now.Modified)
+	}
+	return identityOf(e) != r.served && stepOf(e) >= now.Step
 }
 
 // damagedCheckpoint reports whether reading it again is no use.

@@ -283,9 +283,11 @@ func TestServedCheckpointsDamaged(t *testing.T) {
 		case 2: // which 3 and 4 are based on
 			flip(t, bucket, "ck/000000000002/server.0")
 		case 4:
-			time.Sleep(50 * time.Millisecond)
 			for _, s := range f.served {
 				now := s.ReplicaStatus()
+				for began := time.Now(); now.Error == "" && time.Since(began) < 10*time.Second; time.Sleep(time.Millisecond) {
+					now = s.ReplicaStatus()
+				}
 				if now.Checkpoint.Step > 2 || now.Checkpoint.Step == 2 && now.Loads > 2 || !strings.Contains(now.Error, "ck/00000000000") {
 					t.Errorf("with a damaged base there is %+v", now)
 				}

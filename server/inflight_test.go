@@ -37,6 +37,14 @@ func (l *locked) used(token string) int64 {
 	return bytes
 }
 
+// lasting is how many bytes of a token last, once none are in flight.
+func (l *locked) lasting(token string, limit int64) int64 {
+	l.t.Helper()
+	lasts := limit - l.table.Owner(token).Account().Left()
+	l.usedIs(token, "between requests", lasts)
+	return lasts
+}
+
 // usedIs waits until a token uses some bytes.
 func (l *locked) usedIs(token, what string, want int64) {
 	l.t.Helper()
@@ -57,8 +65,7 @@ func TestInFlightQuota(t *testing.T) {
 		all = append(all, l.flying("small", fmt.Sprint("j", i), 0, 1, ssp.ASP))
 	}
 	other := l.flying("other", "j", 0, 1, ssp.ASP)
-	time.Sleep(10 * time.Millisecond) // answers are written
-	lasts := l.used("small")
+	lasts := l.lasting("small", limit)
 	if lasts < jobs*flyingCols*8 || lasts > limit-flyingCols*8 {
 		t.Fatalf("%d bytes last, want room for a request", lasts)
 	}
@@ -123,8 +130,7 @@ func TestInFlightParked(t *testing.T) {
 	defer two.Close()
 	other := l.flying("other", "j", 0, 1, ssp.ASP)
 	defer other.Close()
-	time.Sleep(10 * time.Millisecond)
-	lasts := l.used("small")
+	lasts := l.lasting("small", limit)
 	m, err := one.Matrix("m")
 	if err == nil {
 		err = one.SyncClock(t.Context())

@@ -81,7 +81,7 @@ func TestRaggedRefused(t *testing.T) {
 			for i := range int64(matrix.WidthKinds) {
 				m.Widths = append(m.Widths, matrix.Width{Cols: matrix.Range{Lo: i, Hi: i + 1}, Rows: 1 + i})
 			}
-		}, "columns of 17 different widths, want at most 16"},
+		}, "columns of more than 16 different widths"},
 	} {
 		m := raggedMeta()
 		c.change(&m)

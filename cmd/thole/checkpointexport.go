@@ -63,7 +63,7 @@ the bias before this move; a message says so.`,
 	fl := c.Flags()
 	fl.StringVar(&x.model, "model", "", "where to save the model")
 	fl.StringVar(&x.to, "to", "", "format of the model (default: by the ending of --model, else angel)")
-	fl.StringToStringVar(&x.set, "set", nil, "options of the format, NAME=VALUE")
+	pairsVar(fl, &x.set, "set", "options of the format, NAME=VALUE")
 	fl.BoolVar(&x.lossy, "lossy", false, "save even if the format loses something")
 	fl.BoolVar(&x.force, "force", false, "replace the model if it exists")
 	return c

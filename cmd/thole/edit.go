@@ -167,7 +167,7 @@ func renameCommand(e *env) *cobra.Command {
 		},
 	}
 	o.flags(c, ofFirst)
-	c.Flags().StringToStringVar(&names, "name", nil, "OLD=NEW")
+	pairsVar(c.Flags(), &names, "name", "OLD=NEW")
 	return c
 }
 

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"thole.example/algo"
 	"thole.example/data"
@@ -169,7 +168,7 @@ func (p *plan) factorsOfFields(most int) ([]int, error) {
 	return kinds, nil
 }
 
-// fieldNames are the names of the fields of a table, nil where there is none.
+// fieldNames are the names of the fields of a table; without a table there are no names.
 func fieldNames(t *feature.Transform) (names []string) {
 	if t == nil {
 		return nil
@@ -192,7 +191,5 @@ func (p *plan) fieldRuns(kinds []int) (runs []data.FieldRun, err error) {
 }
 
 // fieldDimsHelp is the help of --field-dims.
-var fieldDimsHelp = strings.Join([]string{
-	"with --sparse: numbers of factors of the features of fields, NAME=N for the columns of a table, else NUMBER=N, and *=N for the others,",
-	"such as user=16,*=4 (default: that of --factors)",
-}, " ")
+const fieldDimsHelp = "with --sparse: numbers of factors of the features of fields, NAME=N for the columns of a table, else NUMBER=N, " +
+	"and *=N for the others, such as user=16,*=4 (default: that of --factors)"

@@ -104,13 +104,13 @@ func (j *job) flags(e *env, c *cobra.Command) {
 	f.StringVar(&j.algo, "algo", "lr", "algorithm (see thole algos)")
 	f.StringVar(&j.graphFile, "graph", "", "network in place of an algorithm's, as a graph.json of Angel's grammar describes it, with the "+
 		"settings in it that no flag gives (see docs/graph.md)")
-	f.StringToStringVar(&j.conf, "conf", nil, "keys of Angel's configuration, KEY=VALUE, such as in which formats layers are saved (see "+
+	pairsVar(f, &j.conf, "conf", "keys of Angel's configuration, KEY=VALUE, such as in which formats layers are saved (see "+
 		"docs/graph.md)")
 	f.BoolVar(&j.strictGraph, "strict-graph", false, "refuse a --graph with keys that are not in the grammar, which otherwise are reported")
 	f.StringVar(&j.model, "model", "", "where to save the model; nothing is saved without")
 	f.StringVar(&j.load, "load", "", "stored model to go on from, in any format")
 	f.StringVar(&j.to, "to", "", "format of the saved model (default: by the ending of --model, else angel)")
-	f.StringToStringVar(&j.set, "set", nil, "options of the format, NAME=VALUE")
+	pairsVar(f, &j.set, "set", "options of the format, NAME=VALUE")
 	f.BoolVar(&j.lossy, "lossy", false, "save even if the format loses something")
 	f.BoolVar(&j.force, "force", false, "replace the model if it exists")
 	f.StringVar(&j.log, "log", "", "write progress as JSON lines to this file")
@@ -158,9 +158,9 @@ func (j *job) flags(e *env, c *cobra.Command) {
 
 	f.StringVar(&j.loss, "loss", "", "loss function in place of the algorithm's, such as l2loss to learn values with fm "+
 		"(see docs/algorithms.md)")
-	f.StringToStringVar(&j.lossSet, "loss-set", nil, "settings of the loss, NAME=VALUE")
+	pairsVar(f, &j.lossSet, "loss-set", "settings of the loss, NAME=VALUE")
 	f.IntVar(&j.factors, "factors", 0, "numbers of an embedded vector (default: of the algorithm)")
-	f.StringToStringVar(&j.fieldDims, "field-dims", nil, fieldDimsHelp)
+	pairsVar(f, &j.fieldDims, "field-dims", fieldDimsHelp)
 	f.IntSliceVar(&j.hidden, "hidden", nil, "outputs of the hidden layers, such as 128,64 (default: of the algorithm)")
 	f.Float64Var(&j.dropout, "dropout", 0, "probability of dropping a hidden output in training")
 	f.IntVar(&j.depth, "cross-layers", 0, "cross layers of dcn (default: 2)")
@@ -175,9 +175,9 @@ func (j *job) flags(e *env, c *cobra.Command) {
 	f.Float64Var(&j.rate, "rate", 0, "learning rate (default: of the algorithm)")
 	f.StringVar(&j.schedule, "schedule", "", "how the rate changes (default: of the algorithm)")
 	f.StringVar(&j.per, "schedule-per", "", "the rate changes by epoch or by batch (default: of the algorithm)")
-	f.StringToStringVar(&j.decay, "schedule-set", nil, "settings of the schedule, NAME=VALUE")
+	pairsVar(f, &j.decay, "schedule-set", "settings of the schedule, NAME=VALUE")
 	f.StringVar(&j.rule, "rule", "", "update rule (default: of the algorithm)")
-	f.StringToStringVar(&j.hyper, "hyper", nil, "settings of the update rule, NAME=VALUE")
+	pairsVar(f, &j.hyper, "hyper", "settings of the update rule, NAME=VALUE")
 	f.Float64Var(&j.l1, "l1", 0, "weight of the L1 penalty (default: of the algorithm)")
 	f.Float64Var(&j.l2, "l2", 0, "weight of the L2 penalty (default: of the algorithm)")
 	f.Float64Var(&j.tolerance, "tolerance", 0, "stop when an epoch changes the loss by less than this share")

@@ -92,7 +92,7 @@ func kubeLaunchFlags(f *pflag.FlagSet, l *launch) {
 	f.BoolVar(&k.insecure, "insecure", false, "create no keys and no NetworkPolicy: every pod of the cluster can read and change the models")
 	f.StringVar(&k.queue, "queue", "", "queue of Kueue in which the launch waits for its turn")
 	f.Int64Var(&k.user, "run-as", kubernetes.User, "number of the user and the group that pods run as, who may write to the volumes")
-	f.StringToStringVar(&k.nodes, "node-selector", nil, "labels of the nodes for the pods, NAME=VALUE")
+	pairsVar(f, &k.nodes, "node-selector", "labels of the nodes for the pods, NAME=VALUE")
 	f.StringVar(&k.scratchSize, "scratch-size", "", "most that a pod may put into its folder for scratch files, a size like 20GiB (default: "+
 		"as the node has)")
 	f.BoolVar(&k.jobSet, "jobset", false, "make one JobSet (jobset.x-k8s.io) in place of StatefulSet and Job")

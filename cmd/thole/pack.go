@@ -38,7 +38,7 @@ the manifest; inspect, cat, convert, run and explain read a packed model as they
 	}
 	c.Flags().BoolVar(&p.file, "file", false, "write one file, whatever TARGET is called")
 	c.Flags().BoolVar(&p.force, "force", false, "replace TARGET if it exists")
-	c.Flags().StringToStringVar(&p.metadata, "metadata", nil, "what else to say of the model, NAME=TEXT")
+	pairsVar(c.Flags(), &p.metadata, "metadata", "what else to say of the model, NAME=TEXT")
 	return c
 }
 

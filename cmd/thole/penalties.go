@@ -13,9 +13,9 @@ type penalties struct{ l1Of, l2Of map[string]string } // by layers or kinds of t
 
 func (s *penalties) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringToStringVar(&s.l1Of, "l1-of", nil, "weights of the L1 penalty of some layers, in place of --l1, by their names or kinds: "+
+	pairsVar(f, &s.l1Of, "l1-of", "weights of the L1 penalty of some layers, in place of --l1, by their names or kinds: "+
 		"KIND=WEIGHT, such as simpleinputlayer=1e-5 (see thole algos)")
-	f.StringToStringVar(&s.l2Of, "l2-of", nil, "weights of the L2 penalty of some layers, in place of --l2: KIND=WEIGHT, such as "+
+	pairsVar(f, &s.l2Of, "l2-of", "weights of the L2 penalty of some layers, in place of --l2: KIND=WEIGHT, such as "+
 		"embedding=1e-6,fclayer=1e-4")
 }
 

@@ -63,7 +63,7 @@ func (p *prediction) flags(e *env, c *cobra.Command) {
 	f.StringVar(&p.algo, "algo", "", "algorithm, for a model that does not say what it is (see thole algos)")
 	f.BoolVar(&p.asJSON, "json", false, "print the metrics as JSON")
 	f.StringVar(&p.from, "from", "", "format of the model (default: found out)")
-	f.StringToStringVar(&p.source.set, "set", nil, "options of the model's format, NAME=VALUE")
+	pairsVar(f, &p.source.set, "set", "options of the model's format, NAME=VALUE")
 	p.startFlag(c)
 	p.dataFlags(e, c)
 	p.columnFlags.markFlags(c)

@@ -66,7 +66,7 @@ Without arguments it lists the functions, with a FUNCTION alone what that one ta
 	fl.StringVar(&f.job, "job", "", "name of a running job: the first argument is the addresses of its servers")
 	fl.StringVar(&f.dst, "dst", "", "where a changed model goes")
 	fl.StringVar(&f.to, "to", "", "format of --dst (default: by its ending, else that of the model)")
-	fl.StringToStringVar(&f.out, "out", nil, "options of the format of --dst, NAME=VALUE (see thole formats)")
+	pairsVar(fl, &f.out, "out", "options of the format of --dst, NAME=VALUE (see thole formats)")
 	fl.BoolVar(&f.lossy, "lossy", false, "allow to lose what the format of --dst cannot hold, and say what was lost")
 	fl.StringVar(&f.maxDense, "max-dense", format.Bytes(format.DefaultMaxDense),
 		"how large sparse matrices may become where every cell is stored: a size like 8GiB, or none")

@@ -231,6 +231,9 @@ func (s *searching) largest(ctx context.Context) *plan {
 		}
 		q.train = s.base.train
 		q.conf.Dim, q.conf.Classes, q.conf.Size.Fields = s.base.conf.Dim, s.base.conf.Classes, s.base.conf.Size.Fields
+		if q.fieldWidths() != nil {
+			continue
+		}
 		model, err := q.recipe.Build(q.conf)
 		if err != nil {
 			continue

@@ -52,11 +52,14 @@ func (o *serverOptions) replica() (*server.CheckpointReplica, error) {
 		return nil, usageError{fmt.Errorf("--refresh %v, want 10ms or more", r.refresh)}
 	}
 	out := &server.CheckpointReplica{Path: inFull(blob.Clean(r.of)), Index: index, Servers: r.servers, Refresh: r.refresh}
-	if owner, name, owned := strings.Cut(r.job, "/"); owned {
-		out.Job = access.JobName{Owner: owner, Name: name}
-	} else {
-		out.Job.Name = r.job
+	owner, name, owned := strings.Cut(r.job, "/")
+	if !owned {
+		owner, name = "", r.job
 	}
+	if owned && (owner == "" || name == "") || strings.Contains(name, "/") {
+		return nil, usageError{fmt.Errorf("--replica-job %q, want NAME or OWNER/NAME", r.job)}
+	}
+	out.Job = access.JobName{Owner: owner, Name: name}
 	return out, nil
 }
 
@@ -67,12 +70,10 @@ func replicaText(s *admin.Status) string {
 	if r.Servers > 1 {
 		text += fmt.Sprintf(", as server %d of %d", r.Index, r.Servers)
 	}
-	switch c := r.Checkpoint; {
-	case c == nil:
+	c := r.Checkpoint
+	if c == nil {
 		return text + ": none yet"
-	default:
-		text += fmt.Sprintf(": %s at step %d, as job %s, loaded at %s in %v", c.Path, c.Step, r.Job, r.Loaded.Format(time.DateTime),
-			time.Duration(r.Seconds*float64(time.Second)).Round(time.Millisecond))
 	}
-	return text
+	return text + fmt.Sprintf(": %s at step %d, as job %s, loaded at %s in %v", c.Path, c.Step, r.Job, r.Loaded.Format(time.DateTime),
+		time.Duration(r.Seconds*float64(time.Second)).Round(time.Millisecond))
 }

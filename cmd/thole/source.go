@@ -33,7 +33,7 @@ func (s *source) flags(c *cobra.Command, oneMatrix bool) {
 // formatFlags are the flags that name the format and its options.
 func (s *source) formatFlags(c *cobra.Command) {
 	c.Flags().StringVar(&s.from, "from", "", "format of the path (default: found out)")
-	c.Flags().StringToStringVar(&s.set, "set", nil, "options of the format, NAME=VALUE (see thole formats)")
+	pairsVar(c.Flags(), &s.set, "set", "options of the format, NAME=VALUE (see thole formats)")
 }
 
 // place is a path and the format that was found at it.

@@ -32,7 +32,7 @@ type output struct {
 func (o *output) flags(c *cobra.Command, by string) {
 	f := c.Flags()
 	f.StringVar(&o.to, "to", "", "format of DST (default: "+by+")")
-	f.StringToStringVar(&o.out, "out", nil, "options of the format of DST, NAME=VALUE (see thole formats)")
+	pairsVar(f, &o.out, "out", "options of the format of DST, NAME=VALUE (see thole formats)")
 	f.StringSliceVar(&o.only, "matrix", nil, "matrices to take (default: all)")
 	f.BoolVar(&o.lossy, "lossy", false, "allow to lose what the target cannot hold, and say what was lost")
 	f.StringVar(&o.maxDense, "max-dense", format.Bytes(format.DefaultMaxDense),

@@ -60,7 +60,7 @@ func (g *treeSettings) flags(c *cobra.Command) {
 	f.Float64Var(&g.maxStep, "max-delta-step", 0, "size of a leaf's value before the rate at most (default: any; with poisson 0.7)")
 	f.Float64Var(&g.rowShare, "subsample", 1, "share of the examples that a tree learns from, drawn by the seed and their numbers")
 	f.Float64Var(&g.columnShare, "colsample", 1, "share of the features that a tree may ask for, drawn by the seed")
-	f.StringToStringVar(&g.monotone, "monotone", nil, "features with which the score only rises (1) or falls (-1), NAME=1, or NUMBER=1 of a "+
+	pairsVar(f, &g.monotone, "monotone", "features with which the score only rises (1) or falls (-1), NAME=1, or NUMBER=1 of a "+
 		"column")
 	f.IntVar(&g.oneHot, "cat-one-hot", d.OneHot, "up to so many levels are split one against the others")
 	f.StringVar(&g.order, "cat-order", string(d.Order), "whose examples put the levels of a text in order, of which a set is one end: tree, "+
