@@ -78,7 +78,9 @@ func (r *simReads) add(m simMoment) {
 // simCallTime is how long a call of a reader may take. It is the time of its context.
 const simCallTime = 2 * time.Minute
 
-// simReader is a process that follows the job, and does so again after an error.
+// simReader is a process that follows the job, and does so again after an error. Under BSP what it reads at a clock is what every run of the
+// job has after as many steps; under BSP and SSP all is of one clock, nothing is later, the clock of an attempt does not go back, and a copy has
+// what others saw before its highest age (check).
 type simReader struct {
 	s      *sim
 	rnd    *rand.Rand

@@ -126,7 +126,8 @@ func TestSimulationReturns(t *testing.T) {
 
 // TestSimulationLogs is TestSimulation of servers with logs, which are killed more often and go on where they died, and whose disks are full
 // for a while, up to longer than a log waits for room; half of the jobs go on without workers that stay away. Half of the servers have
-// standbys, which copy the logs, are killed, too, and take over. All sizes are small, so that each limit is reached.
+// standbys, which copy the logs, are killed, too, and take over. Half of the jobs have readers (simReader). All sizes are small, so that each
+// limit is reached.
 func TestSimulationLogs(t *testing.T) {
 	set := seeds.Of(t, "SIM", 100, 20)
 	all := newSimulation(t)
