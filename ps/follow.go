@@ -90,7 +90,11 @@ func (m *Matrix) alike(as *matrix.Meta) bool {
 
 // followed takes what a server tells of the matrices.
 func (l *link) followed(now *rpc.Followed, fresh []*Matrix) error {
-	l.lag, l.served = now.Replica, now.Checkpoint
+	if now.Place > 0 && (now.Place != l.index+1 || now.Places != len(l.c.links)) {
+		return &serversError{fmt.Sprintf("server %s is server %d of %d of job %q, and was named as server %d of %d (from 0 on): want all "+
+			"servers of the job in their order", l.addr, now.Place-1, now.Places, l.c.o.Job, l.index, len(l.c.links))}
+	}
+	l.lag, l.served, l.of = now.Replica, now.Checkpoint, now.Attempt
 	if len(now.Matrices) < len(fresh) {
 		return fmt.Errorf("ps: server %s has %d matrices of job %q, the first server has %d: %w",
 			l.addr, len(now.Matrices), l.c.o.Job, len(fresh), rpc.ErrNotFound)
@@ -124,9 +128,9 @@ const cutTries = 12
 
 // Cut gives the values of the lookups as they all are at one moment: of every matrix at the clock that [Matrix.AsOf] tells
 // afterwards, with all that the tasks pushed before it and nothing later, on all servers. It waits for the next clock if the
-// servers are not at the same one. What a server reads comes in one message. Under ASP matrices have no such moments, and are
-// read as they are. Where servers serve checkpoints, the moment is the newest checkpoint that one of them has loaded, for which it waits at
-// the others, and the clock is its number of steps.
+// servers are not at the same one, and begins again if another attempt of the job begins. What a server reads comes in one message. Under
+// ASP matrices have no such moments, and are read as they are. Where servers serve checkpoints, the moment is the newest checkpoint that
+// one of them has loaded, for which it waits at the others, and the clock is its number of steps.
 func (c *Client) Cut(ctx context.Context, lookups []matrix.Lookup) ([]matrix.Block, error) {
 	if err := c.begin(ctx, "cut", nil); err != nil {
 		return nil, err
@@ -136,30 +140,47 @@ func (c *Client) Cut(ctx context.Context, lookups []matrix.Lookup) ([]matrix.Blo
 		return nil, fmt.Errorf("ps: a task's own clock says what it sees, want Pull (or a client of Follow)")
 	}
 	for try, ahead := 0, 0; ; try, ahead = try+1, 2*ahead+try {
-		if err := c.lookAround(ctx); err != nil {
-			return nil, err
-		}
-		if c.links[0].served != nil { // the next clock is that of a checkpoint which may never come
-			ahead = 0
-		}
-		reads, err := c.readings(lookups)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range reads {
-			r.clock = min(r.m.reached+ahead, ssp.Finished)
-		}
-		b := c.batch(reads)
-		if err = b.start(ctx); err == nil {
-			err = b.finish(ctx)
-		}
-		switch {
-		case err == nil:
-			return blocks(reads), nil
-		case !errors.Is(err, rpc.ErrPassed) || try == cutTries:
-			return nil, err
+		got, err := c.cutAhead(ctx, lookups, ahead)
+		if !errors.Is(err, rpc.ErrPassed) || try == cutTries {
+			return got, err
 		}
 	}
+}
+
+// cutAhead cuts so many clocks ahead of where the servers are. The error is rpc.ErrPassed if one has passed that clock or reads another
+// attempt of the job than the others.
+func (c *Client) cutAhead(ctx context.Context, lookups []matrix.Lookup, ahead int) ([]matrix.Block, error) {
+	if err := c.lookAround(ctx); err != nil {
+		return nil, err
+	}
+	attempt, err := c.attempt()
+	if err != nil {
+		return nil, err
+	}
+	if c.links[0].served != nil { // the next clock is that of a checkpoint which may never come
+		ahead = 0
+	}
+	reads, err := c.readings(lookups)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range reads {
+		r.clock = min(r.m.reached+ahead, ssp.Finished)
+	}
+	b := c.batch(reads)
+	if err = b.start(ctx); err == nil {
+		err = b.finish(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch now, err := c.attempt(); {
+	case err != nil:
+		return nil, err
+	case now != attempt: // connections were made again
+		return nil, fmt.Errorf("ps: attempt %d of job %q has begun: %w", now, c.o.Job, rpc.ErrPassed)
+	}
+	return blocks(reads), nil
 }
 
 // Reached is the slowest task's clock of the matrix, as a client of Follow has heard of it last.

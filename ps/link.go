@@ -27,6 +27,7 @@ type link struct {
 	stop   func()                // ends it
 	lag    *rpc.Lag              // of a reader that reads from a copy; nil: it does not
 	served *rpc.ServedCheckpoint // of a reader whose server serves checkpoints; nil: it does not
+	of     int                   // of a reader: the attempt of the job that it reads
 	near   nearby                // likewise
 }
 

@@ -8,7 +8,8 @@ import (
 )
 
 // ErrServers is the error of a Dial whose servers are not as it names them: two of the addresses lead to one server, or a server is another
-// than the one whose place its address has. No other time would do.
+// than the one whose place its address has. No other time would do. Readers ([Follow]) get it where they do not name the servers of the job
+// in their order, also when the job has moved to others.
 var ErrServers = errors.New("ps: the servers are others than those that were named")
 
 // serversError is an ErrServers with what is wrong.

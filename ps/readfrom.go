@@ -243,7 +243,12 @@ func (l *link) leave(x *exchange, why error) {
 	if makes || x.q.Op == rpc.OpUpdate || x.q.Op == rpc.OpDefine {
 		l.near.pinned = true // what it changes is not in copies at once
 	}
-	l.disconnect(x.conn)
+	l.chooseAgain(why)
+}
+
+// chooseAgain ends the link's connection and has the next request choose another, which may be over the same place.
+func (l *link) chooseAgain(why error) {
+	l.disconnect(l.conn)
 	l.lost = why
 	l.try(max(l.c.o.Retry, lastPause))
 }
@@ -270,8 +275,31 @@ func (c *Client) reconsider() {
 			continue
 		}
 		l.near.again = time.Time{}
-		l.disconnect(l.conn)
-		l.lost = fmt.Errorf("ps: looking for a nearer server: %w", rpc.ErrLost)
-		l.try(max(c.o.Retry, lastPause))
+		l.chooseAgain(fmt.Errorf("ps: looking for a nearer server: %w", rpc.ErrLost))
 	}
+}
+
+// attempt is the attempt of the job that all links read. The error is rpc.ErrPassed if some read copies that are still of an earlier one:
+// these choose another place when the client looks around again. It is rpc.ErrAborted if a server itself is in an earlier attempt.
+func (c *Client) attempt() (int, error) {
+	latest := slices.MaxFunc(c.links, func(a, b *link) int { return cmp.Compare(a.of, b.of) }).of
+	var behind error
+	for _, l := range c.links {
+		if l.of == latest {
+			continue
+		}
+		kind := rpc.ErrPassed
+		if l.conn != nil && l.lag == nil {
+			kind = rpc.ErrAborted
+		}
+		behind = fmt.Errorf("ps: %s is in attempt %d of job %q, another server is in attempt %d: %w", l.addr, l.of, c.o.Job, latest, kind)
+		if kind == rpc.ErrAborted {
+			break
+		}
+		if l.conn != nil {
+			l.near.shun(l.addr)
+			l.chooseAgain(behind)
+		}
+	}
+	return latest, behind
 }

@@ -77,7 +77,11 @@ type Followed struct {
 	Tasks    int              `json:"tasks"`
 	Clock    int              `json:"clock"` // the slowest of the tasks' own
 	Matrices []FollowedMatrix `json:"matrices"`
-	Replica  *Lag             `json:"replica,omitempty"` // nil: the values are the server's own, not those of a copy
+	Attempt  int              `json:"attempt,omitempty"` // of the job (Join.Attempt); 0: it has one
+	// Place and Places are which of the job's servers this one is, from 1 on, and how many there are; 0: no task has said it (Join.Place).
+	Place   int  `json:"place,omitempty"`
+	Places  int  `json:"places,omitempty"`
+	Replica *Lag `json:"replica,omitempty"` // nil: the values are the server's own, not those of a copy
 	// Checkpoint is the one from which the values are; nil: tasks push them.
 	Checkpoint *ServedCheckpoint `json:"checkpoint,omitempty"`
 }

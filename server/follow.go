@@ -68,7 +68,7 @@ func (m *member) inOrder() bool { return m.accepts.copied() || m.job.served.Load
 
 // followed is what there is to read, in the job's mailbox.
 func (j *job) followed() rpc.Followed {
-	out := rpc.Followed{Tasks: j.core.Tasks(), Clock: j.core.Slowest(0)}
+	out := rpc.Followed{Tasks: j.core.Tasks(), Clock: j.core.Slowest(0), Attempt: j.core.Attempt(), Place: j.Place, Places: j.Places}
 	for _, s := range (*j.stores.Load())[1:] {
 		one := rpc.FollowedMatrix{Number: s.number, Clock: j.core.Slowest(int(s.number))}
 		_ = json.Unmarshal(s.spec, &one.Spec) // it was made here

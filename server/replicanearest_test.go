@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -244,4 +245,68 @@ func pushOnes(ctx context.Context, c *ps.Client, steps int) error {
 		time.Sleep(20 * time.Millisecond)
 	}
 	return nil
+}
+
+// TestReplicaCutAttempts: a cut has the values of one attempt of the job on all servers, also where a copy is still of the attempt before.
+func TestReplicaCutAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		net, pairs, addrs := &mem.Network{}, []*pair{}, []string{}
+		for i := range 2 {
+			p, end := newPair(ctx, t, net, [2]string{fmt.Sprint("a", i), fmt.Sprint("b", i)}, 1<<40)
+			defer end()
+			pairs, addrs = append(pairs, p), append(addrs, p.at[0])
+		}
+		begin := func(attempt int) *ps.Client {
+			c, err := ps.Dial(ctx, ps.Options{Network: net, Servers: addrs, Job: "j", Tasks: 1, Bound: ssp.BSP, Attempt: attempt})
+			if err == nil {
+				err = c.Create(ctx, "", meta("m", 1, 600, matrix.RowDense), meta("s", 1, 600, matrix.RowSparse))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		c := begin(1)
+		_, cut := pairs[1].copies()
+		r, err := ps.Follow(ctx, ps.Options{Network: net, Servers: addrs, Job: "j", ReadFrom: ps.ReadReplica, MaxLag: time.Hour,
+			Replicas: func(_ context.Context, i int) ([]string, error) { return pairs[i].at[2-i:], nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := func(more int, from string) {
+			t.Helper()
+			got, err := r.Cut(ctx, []matrix.Lookup{{Matrix: "m"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, _ := r.Matrix("m")
+			if v, err := oneValue(got...); err != nil || v != float64(m.AsOf()+more) || r.Sources()[1].Addr != from {
+				t.Fatalf("%v at clock %d from %+v, %v; want %d more than the clock, from %s", v, m.AsOf(), r.Sources(), err, more, from)
+			}
+		}
+		if err := pushOnes(ctx, c, 5); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		read(0, "b1")
+		cut() // the copy remains at clock 5 of attempt 1
+		second := begin(2)
+		over := make(chan error, 1)
+		go func() {
+			over <- errors.Join(second.Push("m", ones(meta("m", 1, 600, matrix.RowDense))), pushOnes(ctx, second, 10))
+		}()
+		time.Sleep(50 * time.Millisecond)
+		for range 3 {
+			read(1, "a1")
+		}
+		if err := <-over; err != nil {
+			t.Error(err)
+		}
+		_ = r.Close()
+		_ = c.Close()
+		_ = second.Close()
+		stop()
+		time.Sleep(time.Hour)
+	})
 }

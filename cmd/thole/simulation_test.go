@@ -33,6 +33,7 @@ type sim struct {
 	powers int                   // how often one was killed that has a log: each second time its machine loses its power
 	ending sync.WaitGroup        // what brings processes back
 	seen   map[string]blob.State // of the checkpoints that were read
+	reads  simReads
 
 	mu      sync.Mutex
 	servers []*simServing
@@ -205,6 +206,7 @@ func (j *simJob) run(t *testing.T) (model map[string]string, told []string, coun
 		s.startWorker(i)
 	}
 	s.ending.Go(s.look)
+	s.read()
 	s.ending.Go(s.happen)
 	select {
 	case <-s.over:
@@ -347,6 +349,9 @@ func (s *sim) make(e simEvent) {
 		s.places[e.server].freezeStandby(e.lasts)
 	case simFreezeServer:
 		s.net.block("", server, e.lasts)
+		if v := s.serverAt(e.server); v != nil && v.reads != nil {
+			s.net.block("", v.claim, e.lasts)
+		}
 	case simFreezeWorker:
 		s.net.block(worker, "", e.lasts)
 	case simPart:

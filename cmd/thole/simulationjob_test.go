@@ -18,6 +18,9 @@ type simJob struct {
 	logBase                       int64 // servers have logs, with a base after so many bytes; 0: they have none
 	logs                          simLogs
 	program                       []simEvent
+	readers                       int      // processes that follow it
+	cuts                          *simCuts // what they read
+	asp                           bool     // matrices have no moments
 }
 
 func (j *simJob) addrs() (all []string) {
@@ -30,7 +33,10 @@ func (j *simJob) addrs() (all []string) {
 // calm is the job that nothing happens to.
 func (j *simJob) calm() *simJob {
 	calm := *j
-	calm.program, calm.servers, calm.logBase, calm.logs = nil, 1, 0, simLogs{}
+	calm.program, calm.servers, calm.logBase, calm.logs, calm.readers = nil, 1, 0, simLogs{}, 0
+	if j.cuts != nil {
+		calm.readers = 1
+	}
 	return &calm
 }
 
@@ -55,7 +61,7 @@ func newSimJob(seed uint64, data string) *simJob {
 		j.tasks++ // a process has two
 	}
 	staleness := []int{0, 0, 0, 0, 2, -1}[rnd.IntN(6)]
-	j.bits = staleness == 0
+	j.bits, j.asp = staleness == 0, staleness < 0
 	j.every, j.network = 3+rnd.IntN(18), rnd.IntN(len(simNetworks))
 	j.settings(data, staleness)
 	for range 1 + rnd.IntN(7) {
@@ -119,6 +125,9 @@ func (j *simJob) String() string {
 	text := fmt.Sprintf("%d servers, %d workers with %d tasks: %s", j.servers, j.workers, j.tasks, strings.Join(j.args, " "))
 	if j.giveUp > 0 {
 		text += fmt.Sprint(" --give-up ", j.giveUp)
+	}
+	if j.readers > 0 {
+		text += fmt.Sprintf(", %d readers", j.readers)
 	}
 	if j.logBase > 0 {
 		text += fmt.Sprintf(", servers with --log-base %d, %+v", j.logBase, j.logs)

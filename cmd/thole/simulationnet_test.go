@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -55,13 +56,13 @@ func (n *simNet) opens(worker, server string) (at time.Time) {
 }
 
 // pass waits until something can pass, and for the time that it takes.
-func (n *simNet) pass(worker, server string) {
-	n.mu.Lock()
-	delay := time.Duration(n.rnd.Int64N(int64(simDelay)))
-	n.mu.Unlock()
+func (w *simWay) pass(server string) {
+	w.mu.Lock()
+	delay := time.Duration(cmp.Or(w.rnd, w.simNet.rnd).Int64N(int64(simDelay)))
+	w.mu.Unlock()
 	time.Sleep(delay)
 	for {
-		wait := time.Until(n.opens(worker, server))
+		wait := time.Until(w.opens(w.name, server))
 		if wait <= 0 {
 			return
 		}
@@ -107,7 +108,9 @@ type simWay struct {
 	*simNet
 	name string
 	slow time.Duration // that each request takes in addition
+	rnd  *rand.Rand    // of the time that a message takes; nil: the network's
 	dead bool
+	made int // connections so far
 }
 
 // kill ends the process's connections: the servers hear of it at once, and nothing else.
@@ -157,6 +160,7 @@ func (w *simWay) Dial(ctx context.Context, addr string) (rpc.Conn, error) {
 	}
 	c := &simConn{way: w, server: server, inner: inner, queue: make(chan *simCall, 1024), gone: make(chan struct{}), under: map[*simCall]bool{}}
 	w.conns[c] = struct{}{}
+	w.made++
 	go c.carry()
 	return c, nil
 }
@@ -231,7 +235,7 @@ func (c *simConn) lose(why error, late bool) {
 // carry takes the requests to the server, one after the other, and the end of the connection.
 func (c *simConn) carry() {
 	defer func() {
-		c.way.pass(c.way.name, c.server.name)
+		c.way.pass(c.server.name)
 		_ = c.inner.Close()
 		c.way.mu.Lock()
 		delete(c.way.conns, c)
@@ -257,7 +261,7 @@ func (c *simConn) carry() {
 func (c *simConn) deliver(p *simCall) {
 	defer p.q.Memory.Release()
 	time.Sleep(c.way.slow)
-	c.way.pass(c.way.name, c.server.name)
+	c.way.pass(c.server.name)
 	c.mu.Lock()
 	dropped := c.err != nil && !c.late
 	c.mu.Unlock()
@@ -307,7 +311,7 @@ func (c *simConn) answer(p *simCall, inner *rpc.Call, op rpc.Op, attempt int, en
 			c.way.name, c.attempt, c.server.attempt.Load()))
 	}
 	n.mu.Unlock()
-	c.way.pass(c.way.name, c.server.name)
+	c.way.pass(c.server.name)
 	if _, fault := errors.AsType[*rpc.Fault](err); err != nil && !fault { // the connection has ended
 		c.lose(rpc.ErrLost, false)
 		return

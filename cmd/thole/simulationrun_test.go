@@ -126,10 +126,12 @@ func TestSimulationReturns(t *testing.T) {
 
 // TestSimulationLogs is TestSimulation of servers with logs, which are killed more often and go on where they died, and whose disks are full
 // for a while, up to longer than a log waits for room; half of the jobs go on without workers that stay away. Half of the servers have
-// standbys, which copy the logs, are killed, too, and take over. All sizes are small, so that each limit is reached.
+// standbys, which copy the logs, are killed, too, and take over. Half of the jobs have readers (simReader). All sizes are small, so that each
+// limit is reached.
 func TestSimulationLogs(t *testing.T) {
 	set := seeds.Of(t, "SIM", 100, 20)
 	all := newSimulation(t)
+	cuts := &simCuts{seen: map[[3]int]map[int]uint64{}}
 	set.Share(t, func(t *testing.T, some iter.Seq[uint64]) {
 		for seed := range some {
 			rnd, full := rand.New(rand.NewPCG(seed, 4)), rand.New(rand.NewPCG(seed, 5))
@@ -152,6 +154,10 @@ func TestSimulationLogs(t *testing.T) {
 					}
 				}
 			}
+			j.cuts = cuts
+			if reads := rand.New(rand.NewPCG(seed, 7)); reads.IntN(2) == 0 {
+				j.readers = 1 + reads.IntN(2)
+			}
 			all.calm(t, j)
 			set.Try(t, seed, j, func(t *testing.T) { all.try(t, j) })
 		}
@@ -165,6 +171,9 @@ func TestSimulationLogs(t *testing.T) {
 	}
 	if set.Count >= 20 && all.total.full == 0 {
 		t.Error("no disk with logs was full")
+	}
+	if n := all.total; set.Count >= 100 && (n.cuts == 0 || n.cutsOfCopies == 0 || n.compared == 0) {
+		t.Error("want some cuts at servers and at standbys, and of steps that another run has made, too")
 	}
 }
 

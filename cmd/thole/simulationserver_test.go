@@ -21,6 +21,7 @@ import (
 type simCount struct {
 	kills, asked, blocks, attempts, replaced, checkpoints, torn, failed, stayed, behind, moved, replayed, full, waited int
 	bases, whole, takeovers, throttled, dropped, paused                                                                int // of logs and standbys
+	cuts, cutsOfCopies, compared, expired                                                                              int // of readers
 }
 
 func (c *simCount) add(o simCount) {
@@ -44,6 +45,10 @@ func (c *simCount) add(o simCount) {
 	c.throttled += o.throttled
 	c.dropped += o.dropped
 	c.paused += o.paused
+	c.cuts += o.cuts
+	c.cutsOfCopies += o.cutsOfCopies
+	c.compared += o.compared
+	c.expired += o.expired
 }
 
 // simServing is a server process.
@@ -61,6 +66,7 @@ type simServing struct {
 	way     *simWay // as a standby
 	copying *server.Copying
 	copies  sync.WaitGroup
+	reads   rpc.Listener // at which readers reach it under its claim
 }
 
 // simLog hears what a server logs: in which attempt tasks join, and of those that go on in the place of others.
@@ -207,6 +213,7 @@ func (s *sim) endServer(i int, v *simServing) bool {
 	}
 	v.stop()
 	if s.places != nil {
+		v.unreadable()
 		s.places[i].lost(v)
 	}
 	return true

@@ -182,6 +182,13 @@ func (p *simPlace) follow(disk *journaltest.Disk) {
 	var ctx context.Context
 	ctx, v.stop = context.WithCancel(context.Background())
 	v.way, v.copying = &simWay{simNet: p.s.net, name: v.claim, slow: p.s.drawn.logs.Delay}, v.NewCopying(v.claim)
+	p.s.net.mu.Lock()
+	p.s.net.servers[v.claim] = &simServer{name: v.claim}
+	p.s.net.mu.Unlock()
+	var err error
+	if v.reads, err = p.s.net.Listen(ctx, v.claim, v.Server); err != nil {
+		p.s.t.Error(err)
+	}
 	p.mu.Lock()
 	p.standby = v
 	p.mu.Unlock()
@@ -252,6 +259,7 @@ func (p *simPlace) drop(v *simServing, powerless bool) {
 	v.stop()
 	v.copies.Wait()
 	v.way.kill()
+	v.unreadable()
 	p.s.store.mu.Lock()
 	v.disk.dead = true
 	p.s.store.mu.Unlock()
@@ -289,6 +297,24 @@ func (p *simPlace) freezeStandby(d time.Duration) {
 	p.mu.Unlock()
 	if v != nil {
 		p.s.net.block(v.claim, "", d)
+		p.s.net.block("", v.claim, d)
+	}
+}
+
+// readable is where readers may read a copy.
+func (p *simPlace) readable() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.standby == nil {
+		return nil
+	}
+	return []string{p.standby.claim}
+}
+
+// unreadable ends the connections of the readers that read from a process under its claim.
+func (v *simServing) unreadable() {
+	if v.reads != nil {
+		_ = v.reads.Close()
 	}
 }
 
