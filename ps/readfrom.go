@@ -45,7 +45,7 @@ func ParseReadFrom(name string) (ReadFrom, error) {
 type Source struct {
 	Addr string
 	Lag  *rpc.Lag // of a copy, when the client connected or last cut; nil: the values are the server's own
-	// Checkpoint is the one that a server of checkpoints had loaded then; nil: it is none.
+	// Checkpoint is the one that a server of checkpoints had loaded then; nil for a server of another kind.
 	Checkpoint *rpc.ServedCheckpoint
 	// RoundTrip is the lowest of a few small requests, when the source was chosen; 0: there was no choice.
 	RoundTrip time.Duration

@@ -92,7 +92,8 @@ func (c *Copying) From(ctx context.Context, conn rpc.Conn) error {
 		}
 	}
 	defer c.seen.over()
-	for paused, full := false, false; ; {
+	paused, full, tried := false, false, time.Time{}
+	for {
 		text, err := json.Marshal(c.question(paused, full))
 		if err != nil {
 			return err
@@ -112,7 +113,13 @@ func (c *Copying) From(ctx context.Context, conn rpc.Conn) error {
 		r.Release()
 		if err == nil {
 			c.heard(asked, &head)
-			full = head.Full && !c.hasRoom()
+			switch {
+			case head.Paused: // which says nothing of disks
+			case !head.Full:
+				full = false
+			case time.Since(tried) >= copyBeat:
+				full, tried = !c.hasRoom(), time.Now()
+			}
 			paused, err = c.keepUp(ctx)
 			c.seen.answer(c, &head)
 		}

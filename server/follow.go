@@ -61,7 +61,7 @@ func (s *Server) follow(_ *member, x *rpc.Exchange) {
 }
 
 // errNoJob is why a job is not there.
-var errNoJob = errors.New("nobody has joined it, or it has ended")
+var errNoJob = errors.New("no task has joined it, or it has ended")
 
 // inOrder reports whether reads have a place among what the mailbox of the job does: after what was replayed, or loaded, before.
 func (m *member) inOrder() bool { return m.accepts.copied() || m.job.served.Load() != nil }

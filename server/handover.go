@@ -9,8 +9,9 @@ import (
 // server: the server gives its role up. It does so before any answer says that a change was lost, so the tasks, which look for the server
 // again, send at the standby what was not acknowledged. Without such a standby the job fails.
 //
-// A standby whose own disk is full takes nothing over. While a disk of the server is full, the standby tries twice a second (copyBeat)
-// whether its own has room for another segment, and tells the server.
+// A server gives its role up only if the disk of a standby has room: while a disk of the server is full, the standby tries twice a second
+// (copyBeat) whether its own has room for another segment, and tells the server. Of several standbys the one that takes the role may be
+// another, whose disk is full; then it waits for room, or gives the role up to the one that has some.
 
 // handOver has a standby continue, because of an error of a log, and reports whether one does, or did before.
 func (s *Server) handOver(why error) bool {
@@ -31,7 +32,7 @@ func (s *Server) handOver(why error) bool {
 	return true
 }
 
-// successor is the claim of a standby that the store names, and whose disk has room; "": there is none. c is locked.
+// successor is the claim of a standby that the store names, and whose disk has room; "": no standby is. c is locked.
 func (c *copies) successor() string {
 	i := slices.IndexFunc(c.named, func(claim string) bool {
 		b := c.standbys[claim]

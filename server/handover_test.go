@@ -2,7 +2,9 @@ package server_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -203,5 +205,55 @@ func TestCopyFull(t *testing.T) {
 			t.Error(err)
 		}
 		_ = c.Close()
+	})
+}
+
+// serves is a handler.
+type serves func(x *rpc.Exchange)
+
+func (f serves) Serve(x *rpc.Exchange) { f(x) }
+
+// TestCopySaysFull: a standby with a full disk says so in each question while the disk of the other server is full, also after an answer that
+// says nothing of that, and again once it has looked again.
+func TestCopySaysFull(t *testing.T) {
+	pairOf(t, 0, func(t *testing.T, p *pair) {
+		p.servers[1].LogSegment = fullSegment
+		answers := []rpc.Copied{{Run: "r", Full: true}, {Run: "r", Paused: true}, {Run: "r", Full: true}, {Run: "r", Full: true}, {Run: "r"}}
+		var said []bool
+		l, err := p.net.Listen(t.Context(), "other", serves(func(x *rpc.Exchange) {
+			var q rpc.Copy
+			if err := json.Unmarshal(x.Arg, &q); err != nil {
+				t.Error(err)
+			}
+			said = append(said, q.Full)
+			if len(said) > len(answers) {
+				return
+			}
+			if len(said) == 4 { // the standby looks again
+				p.disks[1].SetRoom(1 << 30)
+				time.Sleep(time.Second)
+			}
+			text, err := json.Marshal(answers[len(said)-1])
+			if err != nil {
+				t.Error(err)
+			}
+			x.Answer(&rpc.Response{Results: []rpc.Result{{Data: text}}})
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.disks[1].SetRoom(1)
+		copying := p.servers[1].NewCopying("b")
+		conn, over := p.follow(copying, "other")
+		time.Sleep(10 * time.Second)
+		_ = conn.Close()
+		<-over
+		if want := []bool{false, true, true, true, false, false}; !slices.Equal(said, want) {
+			t.Errorf("the standby says that its disk is full: %v, want %v", said, want)
+		}
+		if err := copying.Drop(); err != nil {
+			t.Error(err)
+		}
+		_ = l.Close()
 	})
 }

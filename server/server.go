@@ -60,7 +60,7 @@ type Server struct {
 	// Tokens are those of the network, the owners of jobs. nil: jobs have no owners.
 	Tokens *access.Table
 
-	// Replica makes it a server of checkpoints, which changes nothing for anybody; nil: it serves jobs.
+	// Replica makes it a server of checkpoints, which answers readers and accepts no changes; nil: it serves jobs.
 	Replica *CheckpointReplica
 
 	// Role is what the process has to be while it answers: another may be in its place. nil: nobody else can be.

@@ -6,8 +6,8 @@ import (
 )
 
 // Jump moves the clock of all matrices, and of the job, to one that is not lower: the shell has replaced the values by those of a later
-// moment. It is for jobs none of whose tasks comes back, as that of a server that serves checkpoints to readers. Those who look for exactly
-// that clock are answered, those who look for an earlier one are refused as Passed, and the others wait.
+// moment. It is for jobs without tasks, such as the one of a server that serves checkpoints to readers. A Look for exactly that clock is
+// answered, one for an earlier clock is refused as Passed, and one for a later clock waits.
 type Jump struct{ Clock int }
 
 func (Jump) event() {}
